@@ -1,0 +1,63 @@
+/* The core's C interface, read by LuaJIT's FFI (bridge/lua) and by C programs.
+ *
+ * Functions that can fail return -1 or NULL and leave a message for relume_last_error();
+ * no C++ exception ever crosses. Returned tensors and storages are owned by the caller. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+namespace relume {
+struct TensorBody;
+struct Storage;
+struct Value;
+}  // namespace relume
+typedef relume::TensorBody relume_tensor;
+typedef relume::Storage relume_storage;
+typedef relume::Value relume_value;
+#define RELUME_API extern "C" __attribute__((visibility("default")))
+#else
+typedef struct relume_tensor relume_tensor;
+typedef struct relume_storage relume_storage;
+typedef struct relume_value relume_value;
+#define RELUME_API
+#endif
+
+RELUME_API const char* relume_last_error(void); /* of the calling thread */
+
+/* Ops of the registry. `values` are the arguments in schema order; missing ones get their
+ * defaults. */
+RELUME_API int relume_find_op(const char* name); /* an id, or -1 */
+RELUME_API const char* relume_op_schema(int op);
+/* Returns the number of results (written to `results`, at most `capacity`), or -1. */
+RELUME_API int relume_call(int op, const relume_value* values, int count, relume_tensor** results,
+                           int capacity);
+/* The out= form: writes into tensors that exist. */
+RELUME_API int relume_call_into(int op, const relume_value* values, int count,
+                                relume_tensor* const* out, int out_count);
+/* The in-place form: the first argument is the result. */
+RELUME_API int relume_call_in_place(int op, const relume_value* values, int count);
+
+/* Tensors. dtype numbers are those of enum DType in tensor/dtype.h. */
+RELUME_API relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* shape);
+/* A tensor without elements and without a storage, as torch.Tensor() makes it: shape (0). */
+RELUME_API relume_tensor* relume_tensor_new_empty(int dtype);
+/* Another body on the same memory. */
+RELUME_API relume_tensor* relume_tensor_alias(relume_tensor* tensor);
+/* Points a tensor at part of a storage (NULL: none); bounds are checked. strides may be NULL. */
+RELUME_API int relume_tensor_set(relume_tensor* tensor, relume_storage* storage, int64_t offset,
+                                 int ndim, const int64_t* shape, const int64_t* strides);
+/* Torch7's resize: grows the storage when needed and keeps its elements. */
+RELUME_API int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape);
+RELUME_API void relume_tensor_retain(relume_tensor* tensor);
+RELUME_API void relume_tensor_release(relume_tensor* tensor);
+RELUME_API void relume_tensor_bump_version(relume_tensor* tensor);
+
+/* Storages: `size` in elements. */
+RELUME_API relume_storage* relume_storage_new(int dtype, int64_t size);
+RELUME_API int relume_storage_resize(relume_storage* storage, int64_t size);
+RELUME_API void relume_storage_retain(relume_storage* storage);
+RELUME_API void relume_storage_release(relume_storage* storage);
+
+/* The tape. */
+RELUME_API int relume_grad_mode(int enabled); /* sets the calling thread's; returns the old one */

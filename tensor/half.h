@@ -1,0 +1,64 @@
+// 16-bit floating types, computed in float. Conversions round to nearest even.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+namespace relume {
+
+inline uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline float float_of(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+inline float half_to_float(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1fu;
+  const uint32_t fraction = half & 0x3ffu;
+  if (exponent == 0x1f) return float_of(sign | 0x7f800000u | (fraction << 13));
+  if (exponent != 0) return float_of(sign | ((exponent + 112) << 23) | (fraction << 13));
+  // Subnormal: fraction * 2^-24 is exact in float.
+  const float magnitude = static_cast<float>(fraction) * 5.9604644775390625e-8f;
+  return float_of(sign | bits_of(magnitude));
+}
+
+inline uint16_t float_to_half(float value) {
+  const uint32_t bits = bits_of(value);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return sign | 0x7e00u;  // NaN
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds to infinity
+  if (magnitude < 0x38800000u) {                        // subnormal half
+    // Adding 0.5 lines the half's last bit up with the float's, and rounds.
+    const float shifted = float_of(magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(bits_of(shifted) - 0x3f000000u);
+  }
+  const uint32_t odd = (magnitude >> 13) & 1u;
+  return sign | static_cast<uint16_t>((magnitude + 0xfffu + odd - 0x38000000u) >> 13);
+}
+
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  Half(float value) : bits(float_to_half(value)) {}
+  operator float() const { return half_to_float(bits); }
+};
+
+struct BFloat16 {
+  uint16_t bits = 0;
+  BFloat16() = default;
+  BFloat16(float value) {
+    const uint32_t wide = bits_of(value);
+    const bool is_nan = (wide & 0x7fffffffu) > 0x7f800000u;
+    const uint32_t rounded = wide + 0x7fffu + ((wide >> 16) & 1u);
+    bits = static_cast<uint16_t>(is_nan ? (wide >> 16) | 0x40u : rounded >> 16);
+  }
+  operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
+};
+
+}  // namespace relume

@@ -1,0 +1,43 @@
+// Conversion of one element from one type to another, defined for every value.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "tensor/half.h"
+
+namespace relume {
+
+template <class T>
+constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// Floating to integer as C does on x86: truncated toward zero, then wrapped (-1.0 is 255
+// as uint8). NaN and values that fit no int64 (no int32, for types of up to 32 bits)
+// give the most negative number of that type, wrapped.
+template <class To, class From>
+To truncate(From value) {
+  using Wide = std::conditional_t<(sizeof(To) <= 4), int32_t, int64_t>;
+  constexpr Wide lowest = std::numeric_limits<Wide>::min();
+  constexpr From bound = -static_cast<From>(lowest);
+  const bool fits = value >= -bound && value < bound;
+  return static_cast<To>(fits ? static_cast<Wide>(value) : lowest);
+}
+
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (is_half_type<From>) {
+    return convert<To>(static_cast<float>(value));
+  } else if constexpr (is_half_type<To>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return truncate<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace relume

@@ -1,0 +1,278 @@
+#include "tensor/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/convert.h"
+
+namespace relume {
+namespace {
+
+constexpr int64_t kTile = 32;  // of a transposing copy, elements on a side
+constexpr int64_t kShortRow = 8;     // elements
+constexpr int64_t kNarrowTile = 512;  // of a copy of many short rows
+
+// Copies `count` elements; strides in elements.
+using RowCopy = void (*)(char* target, const char* source, int64_t count, int64_t target_stride,
+                         int64_t source_stride);
+
+template <class To, class From>
+void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64_t target_stride,
+              int64_t source_stride) {
+  To* target = reinterpret_cast<To*>(target_bytes);
+  const From* source = reinterpret_cast<const From*>(source_bytes);
+  if (target_stride == 1 && source_stride == 1) {
+    if constexpr (std::is_same_v<To, From>) {
+      std::memcpy(target, source, count * sizeof(To));
+    } else {
+      for (int64_t i = 0; i < count; ++i) target[i] = convert<To>(source[i]);
+    }
+  } else if (source_stride == 0) {
+    const To value = convert<To>(*source);
+    for (int64_t i = 0; i < count; ++i) target[i * target_stride] = value;
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      target[i * target_stride] = convert<To>(source[i * source_stride]);
+    }
+  }
+}
+
+RowCopy same_size_row(std::size_t size) {
+  switch (size) {
+    case 1: return copy_row<uint8_t, uint8_t>;
+    case 2: return copy_row<uint16_t, uint16_t>;
+    case 4: return copy_row<uint32_t, uint32_t>;
+    default: return copy_row<uint64_t, uint64_t>;
+  }
+}
+
+template <class To>
+RowCopy converting_row(DType from) {
+  return visit(from, [](auto example) -> RowCopy { return copy_row<To, decltype(example)>; });
+}
+
+RowCopy find_row_copy(DType to, DType from) {
+  if (to == from) return same_size_row(item_size(to));
+  return visit(to, [&](auto example) { return converting_row<decltype(example)>(from); });
+}
+
+// The nest of loops of a copy: target strides descend and are positive (or 0), and
+// neighbours that either side walks in one go are merged.
+struct Nest {
+  char* target;
+  const char* source;
+  int64_t target_size, source_size;  // bytes of an element
+  int ndim = 0;
+  int64_t shape[kMaxDims];
+  int64_t target_strides[kMaxDims];
+  int64_t source_strides[kMaxDims];
+
+  Nest(const Tensor& to, const Tensor& from)
+      : target(to.data_as<char>()),
+        source(from.data_as<char>()),
+        target_size(item_size(to.dtype())),
+        source_size(item_size(from.dtype())) {
+    for (int i = 0; i < to.ndim(); ++i) {
+      if (to.size(i) != 1) add(to.size(i), to.stride(i), from.stride(i));
+    }
+    merge();
+  }
+  // One element, repeated for all of `to`.
+  Nest(const Tensor& to, const char* element)
+      : target(to.data_as<char>()), source(element), target_size(item_size(to.dtype())), source_size(target_size) {
+    for (int i = 0; i < to.ndim(); ++i) {
+      if (to.size(i) != 1) add(to.size(i), to.stride(i), 0);
+    }
+    merge();
+  }
+
+  // Puts the dimension that the source walks in the smallest steps second to last.
+  // Returns whether that differs from the last one, so that the copy transposes.
+  bool pair_up_transposed() {
+    if (ndim < 2) return false;
+    int smallest = ndim - 1;
+    for (int i = 0; i < ndim - 1; ++i) {
+      if (source_step(i) < source_step(smallest)) smallest = i;
+    }
+    if (smallest == ndim - 1) return false;
+    for (int i = smallest; i < ndim - 2; ++i) swap(i, i + 1);
+    return true;
+  }
+
+ private:
+  int64_t source_step(int i) const {
+    // A repeated element costs nothing, but gives no neighbours to use either.
+    return source_strides[i] == 0 ? INT64_MAX : std::abs(source_strides[i]);
+  }
+  void swap(int i, int j) {
+    std::swap(shape[i], shape[j]);
+    std::swap(target_strides[i], target_strides[j]);
+    std::swap(source_strides[i], source_strides[j]);
+  }
+  void add(int64_t size, int64_t target_stride, int64_t source_stride) {
+    if (target_stride < 0) {  // walk it from the other end
+      target += (size - 1) * target_stride * target_size;
+      source += (size - 1) * source_stride * source_size;
+      target_stride = -target_stride;
+      source_stride = -source_stride;
+    }
+    shape[ndim] = size;
+    target_strides[ndim] = target_stride;
+    source_strides[ndim] = source_stride;
+    for (int i = ndim++; i > 0 && target_strides[i - 1] < target_strides[i]; --i) swap(i - 1, i);
+  }
+  void merge() {
+    int last = 0;
+    for (int i = 1; i < ndim; ++i) {
+      const bool joins = target_strides[last] == target_strides[i] * shape[i] &&
+                         source_strides[last] == source_strides[i] * shape[i];
+      if (joins) {
+        shape[last] *= shape[i];
+      } else {
+        shape[++last] = shape[i];
+      }
+      target_strides[last] = target_strides[i];
+      source_strides[last] = source_strides[i];
+    }
+    ndim = ndim == 0 ? 0 : last + 1;
+  }
+};
+
+// Calls `function(target, source)` for every index of the first `outer` loops.
+template <class Function>
+void for_each_outer(const Nest& nest, int outer, Function&& function) {
+  int64_t index[kMaxDims] = {};
+  char* target = nest.target;
+  const char* source = nest.source;
+  while (true) {
+    function(target, source);
+    int dim = outer - 1;
+    for (; dim >= 0; --dim) {
+      target += nest.target_strides[dim] * nest.target_size;
+      source += nest.source_strides[dim] * nest.source_size;
+      if (++index[dim] < nest.shape[dim]) break;
+      target -= nest.shape[dim] * nest.target_strides[dim] * nest.target_size;
+      source -= nest.shape[dim] * nest.source_strides[dim] * nest.source_size;
+      index[dim] = 0;
+    }
+    if (dim < 0) return;
+  }
+}
+
+// The two innermost loops, the way that uses the memory best. Rows are copied along `inner`,
+// `tile` elements at a time, for every index of the other loop.
+struct Plane {
+  int inner, other;
+  int64_t tile;
+};
+
+Plane choose_plane(Nest& nest) {
+  const int last = nest.ndim - 1;
+  const bool transposes = nest.pair_up_transposed();
+  // Rows of few elements cost more to start than to copy.
+  if (nest.shape[last] < kShortRow && nest.shape[last - 1] > nest.shape[last]) {
+    return {last - 1, last, kNarrowTile};
+  }
+  // Tile by tile, every cache line that is read is used up while it is there.
+  if (transposes) return {last, last - 1, kTile};
+  return {last, last - 1, nest.shape[last]};
+}
+
+void copy_planes(Nest& nest, RowCopy copy_row) {
+  const Plane plane = choose_plane(nest);
+  const int64_t columns = nest.shape[plane.inner], rows = nest.shape[plane.other];
+  const int64_t target_step = nest.target_strides[plane.other] * nest.target_size;
+  const int64_t source_step = nest.source_strides[plane.other] * nest.source_size;
+  const int64_t target_stride = nest.target_strides[plane.inner];
+  const int64_t source_stride = nest.source_strides[plane.inner];
+  for_each_outer(nest, nest.ndim - 2, [&](char* target, const char* source) {
+    for (int64_t column = 0; column < columns; column += plane.tile) {
+      const int64_t width = std::min(plane.tile, columns - column);
+      char* to = target + column * target_stride * nest.target_size;
+      const char* from = source + column * source_stride * nest.source_size;
+      for (int64_t row = 0; row < rows; ++row) {
+        copy_row(to + row * target_step, from + row * source_step, width, target_stride,
+                 source_stride);
+      }
+    }
+  });
+}
+
+void copy_nest(Nest& nest, RowCopy copy_row) {
+  if (nest.ndim >= 2) return copy_planes(nest, copy_row);
+  if (nest.ndim == 0) return copy_row(nest.target, nest.source, 1, 1, 1);
+  copy_row(nest.target, nest.source, nest.shape[0], nest.target_strides[0], nest.source_strides[0]);
+}
+
+void copy_apart(const Tensor& target, const Tensor& source) {
+  const RowCopy copy_row = find_row_copy(target.dtype(), source.dtype());
+  if (target.is_contiguous() && source.is_contiguous()) {
+    copy_row(target.data_as<char>(), source.data_as<char>(), target.numel(), 1, 1);
+    return;
+  }
+  Nest nest(target, source);
+  copy_nest(nest, copy_row);
+}
+
+// Between devices whole blocks are copied; another layout or type is made on the device
+// that the elements are on, by the `contiguous` and `to_dtype` kernels of that device.
+void copy_across_devices(const Tensor& target, const Tensor& source) {
+  const bool plain = target.is_contiguous() && source.is_contiguous() &&
+                     target.dtype() == source.dtype();
+  const bool from_host = source.device().type == DeviceType::cpu;
+  const bool to_host = target.device().type == DeviceType::cpu;
+  check<NotImplementedError>(plain && from_host != to_host, "cannot copy from ",
+                             to_string(source.device()), " to ", to_string(target.device()),
+                             " directly: copy contiguous tensors of one type, by way of the CPU");
+  const std::size_t bytes = target.numel() * item_size(target.dtype());
+  const Device device = from_host ? target.device() : source.device();
+  const DeviceInterface& interface = device_interface(device.type);
+  const auto transfer = from_host ? interface.copy_from_host : interface.copy_to_host;
+  transfer(device.index, target.data(), source.data(), bytes);
+}
+
+}  // namespace
+
+void copy(const Tensor& target, const Tensor& source) {
+  check(target.shape() == source.shape(), "cannot copy a tensor of shape ",
+        to_string(source.shape()), " into one of shape ", to_string(target.shape()));
+  if (target.numel() == 0) return;
+  const bool on_host = target.device().type == DeviceType::cpu &&
+                       source.device().type == DeviceType::cpu;
+  if (!on_host) return copy_across_devices(target, source);
+  if (target->storage != source->storage || !may_overlap(target, source)) {
+    return copy_apart(target, source);
+  }
+  if (target.dtype() == source.dtype() && same_layout(target, source)) return;
+  const Tensor apart = empty(source.shape(), source.dtype());
+  copy_apart(apart, source);
+  copy_apart(target, apart);
+}
+
+void fill(const Tensor& target, const Value& value) {
+  if (target.numel() == 0) return;
+  // One element of the target's type, repeated by strides of 0.
+  alignas(8) char element[8];
+  visit(target.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T converted = value.type == Value::Type::real ? convert<T>(value.real)
+                                                         : convert<T>(value.as_int());
+    std::memcpy(element, &converted, sizeof converted);
+  });
+  const RowCopy copy_row = same_size_row(item_size(target.dtype()));
+  if (target.is_contiguous()) {
+    copy_row(target.data_as<char>(), element, target.numel(), 1, 0);
+    return;
+  }
+  Nest nest(target, element);
+  copy_nest(nest, copy_row);
+}
+
+Tensor contiguous_copy_if_needed(const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;
+  Tensor result = empty(tensor.shape(), tensor.dtype(), tensor.device());
+  copy(result, tensor);
+  return result;
+}
+
+}  // namespace relume

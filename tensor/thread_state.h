@@ -14,6 +14,7 @@ struct ThreadState {
   bool tracing = false;       // is a tracer listening at the dispatch point?
   uint64_t node_sequence = 0;  // number of tape nodes this thread has made
   FreeLists* free_lists = nullptr;
+  Generator* generator = nullptr;  // what to draw random numbers from; null: the default one
   std::string last_error;     // message of the last failed C ABI call
   ~ThreadState();
 };

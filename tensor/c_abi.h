@@ -61,3 +61,29 @@ RELUME_API void relume_storage_release(relume_storage* storage);
 
 /* The tape. */
 RELUME_API int relume_grad_mode(int enabled); /* sets the calling thread's; returns the old one */
+
+/* Random numbers, drawn from the calling thread's generator: the process's own, which Python
+ * shares, or the one that relume_generator_use chose. */
+typedef struct relume_generator relume_generator;
+RELUME_API relume_generator* relume_generator_new(void); /* seeded from the system's entropy */
+RELUME_API void relume_generator_free(relume_generator* generator);
+/* NULL chooses the process's generator. Returns the choice before, NULL likewise. */
+RELUME_API relume_generator* relume_generator_use(relume_generator* generator);
+
+RELUME_API void relume_manual_seed(uint64_t seed);
+RELUME_API uint64_t relume_seed(void); /* from the system's entropy; returns the seed */
+RELUME_API uint64_t relume_initial_seed(void);
+RELUME_API size_t relume_rng_state_size(void); /* bytes, as in torch.getRNGState() */
+RELUME_API void relume_get_rng_state(void* bytes);
+RELUME_API int relume_set_rng_state(const void* bytes, size_t count);
+
+RELUME_API uint32_t relume_random(void);
+/* One of first .. last, both included. The caller has checked that first <= last. */
+RELUME_API int64_t relume_random_between(int64_t first, int64_t last);
+RELUME_API double relume_uniform(double low, double high);
+RELUME_API double relume_normal(double mean, double std);
+RELUME_API double relume_exponential(double rate);
+RELUME_API double relume_cauchy(double median, double scale);
+RELUME_API double relume_log_normal(double mean, double std);
+RELUME_API double relume_geometric(double p);
+RELUME_API int relume_bernoulli(double p);

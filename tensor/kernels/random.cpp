@@ -1,0 +1,250 @@
+// Filling tensors with random numbers, and sampling indices. Every element takes its draws in
+// logical (row-major) order, whatever the strides and the type: that is Torch7's order.
+#include <algorithm>
+#include <utility>
+
+#include "tensor/convert.h"
+#include "tensor/copy.h"
+#include "tensor/dispatch.h"
+#include "tensor/ops.h"
+#include "tensor/random.h"
+
+namespace relume {
+namespace {
+
+// Numbers are drawn as double and stored a block at a time, so that each distribution is
+// compiled once and not once per type.
+constexpr int64_t kBlock = 512;
+
+void store(const double* block, int64_t count, const Tensor& target, int64_t first) {
+  visit(target.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* elements = target.data_as<T>() + first;
+    for (int64_t i = 0; i < count; ++i) elements[i] = convert<T>(block[i]);
+  });
+}
+
+// Sets element i of `target` to draw(generator, i), for i in row-major order.
+template <class Draw>
+void fill_with(const Tensor& target, Draw draw) {
+  if (target.numel() == 0) return;
+  if (!target.is_contiguous()) {
+    Tensor drawn = empty(target.shape(), target.dtype());
+    fill_with(drawn, draw);
+    copy(target, drawn);
+    return;
+  }
+  Generator& generator = current_generator();
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  double block[kBlock];
+  for (int64_t first = 0; first < target.numel(); first += kBlock) {
+    int64_t count = std::min(kBlock, target.numel() - first);
+    for (int64_t i = 0; i < count; ++i) block[i] = draw(generator, first + i);
+    store(block, count, target, first);
+  }
+}
+
+template <class Draw>
+void fill_input(Call& call, Draw draw) {
+  fill_with(call.tensor(0), draw);
+  call.set_output(0, call.tensor(0));
+}
+
+void check_floating(const Call& call) {
+  DType dtype = call.tensor(0).dtype();
+  check<TypeError>(is_floating(dtype), call.op.name(), " needs a floating-point tensor, got ",
+                   name(dtype), "; use random_ for integers");
+}
+
+void uniform(Call& call) {
+  check_floating(call);
+  double low = call.real(1), high = call.real(2);
+  fill_input(call, [=](Generator& g, int64_t) { return g.uniform(low, high); });
+}
+
+void normal(Call& call) {
+  check_floating(call);
+  double mean = call.real(1), std = call.real(2);
+  check(std >= 0, "normal_ expected std >= 0, got ", std);
+  fill_input(call, [=](Generator& g, int64_t) { return g.normal(mean, std); });
+}
+
+void exponential(Call& call) {
+  check_floating(call);
+  double rate = call.real(1);
+  check_positive("lambd", rate);
+  fill_input(call, [=](Generator& g, int64_t) { return g.exponential(rate); });
+}
+
+void cauchy(Call& call) {
+  check_floating(call);
+  double median = call.real(1), scale = call.real(2);
+  fill_input(call, [=](Generator& g, int64_t) { return g.cauchy(median, scale); });
+}
+
+void log_normal(Call& call) {
+  check_floating(call);
+  double mean = call.real(1), std = call.real(2);
+  check_positive("std", std);
+  fill_input(call, [=](Generator& g, int64_t) { return g.log_normal(mean, std); });
+}
+
+void geometric(Call& call) {
+  double p = call.real(1);
+  check_geometric(p);
+  fill_input(call, [=](Generator& g, int64_t) { return g.geometric(p); });
+}
+
+void bernoulli(Call& call) {
+  if (!call.value(1).is_tensor()) {
+    double p = call.real(1);
+    check_probability(p);
+    return fill_input(call, [=](Generator& g, int64_t) { return g.bernoulli(p); });
+  }
+  Tensor input = call.tensor(0);
+  Tensor probabilities = empty(input.shape(), DType::float64);
+  copy(probabilities, ops::expand(call.tensor(1), input.shape()));
+  const double* p = probabilities.data_as<double>();
+  for (int64_t i = 0; i < input.numel(); ++i) check_probability(p[i]);
+  fill_input(call, [=](Generator& g, int64_t i) { return g.bernoulli(p[i]); });
+}
+
+// How many integers random_() draws from: every one from 0 that the type holds exactly.
+uint64_t integers_from_zero(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return 2;
+    case DType::uint8: return uint64_t{1} << 8;
+    case DType::int8: return uint64_t{1} << 7;
+    case DType::int16: return uint64_t{1} << 15;
+    case DType::int32: return uint64_t{1} << 31;
+    case DType::int64: return uint64_t{1} << 63;
+    case DType::float16: return (uint64_t{1} << 11) + 1;
+    case DType::bfloat16: return (uint64_t{1} << 8) + 1;
+    case DType::float32: return (uint64_t{1} << 24) + 1;
+    case DType::float64: return (uint64_t{1} << 53) + 1;
+  }
+  return 2;
+}
+
+void random(Call& call) {
+  int64_t low = 0;
+  uint64_t count = integers_from_zero(call.tensor(0).dtype());
+  if (call.has(1) || call.has(2)) {  // one bound is the upper one, as in range()
+    low = call.has(1) && call.has(2) ? call.integer(1) : 0;
+    int64_t high = call.integer(call.has(2) ? 2 : 1);
+    constexpr int64_t kExact = int64_t{1} << 53;  // a double holds every integer up to here
+    check(low >= -kExact && high <= kExact, "random_ expected bounds between -2^53 and 2^53, got ",
+          low, " and ", high);
+    check(low < high, "random_ expected from < to, got from=", low, " and to=", high);
+    count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  }
+  fill_input(call, [=](Generator& g, int64_t) {
+    return static_cast<double>(low) + static_cast<double>(g.random_below(count));
+  });
+}
+
+DType floating_dtype(Call& call, int argument) {
+  DType dtype = call.dtype(argument, kDefaultFloat);
+  check<TypeError>(is_floating(dtype), call.op.name(), " makes floating-point tensors, got dtype ",
+                   name(dtype));
+  return dtype;
+}
+
+void rand(Call& call) {
+  Tensor out = call.output(0, call.integers(0), floating_dtype(call, 1));
+  fill_with(out, [](Generator& g, int64_t) { return g.uniform(); });
+}
+
+void randn(Call& call) {
+  Tensor out = call.output(0, call.integers(0), floating_dtype(call, 1));
+  fill_with(out, [](Generator& g, int64_t) { return g.normal(0, 1); });
+}
+
+void randperm(Call& call) {
+  int64_t n = call.integer(0);
+  check(n >= 0, "randperm expected n >= 0, got ", n);
+  Tensor permutation = empty({n}, DType::int64);
+  int64_t* values = permutation.data_as<int64_t>();
+  for (int64_t i = 0; i < n; ++i) values[i] = i;
+  {
+    Generator& generator = current_generator();
+    std::lock_guard<std::mutex> lock(generator.mutex());
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      std::swap(values[i], values[i + static_cast<int64_t>(generator.random_below(n - i))]);
+    }
+  }
+  Tensor out = call.output(0, {n}, call.dtype(1, DType::int64));
+  copy(out, permutation);
+}
+
+void multinomial_indices(Call& call) {
+  Tensor probabilities = call.tensor(0);
+  int64_t count = call.integer(1);
+  bool replacement = call.boolean(2);
+  int ndim = probabilities.ndim();
+  check(ndim == 1 || ndim == 2, "multinomial expected probabilities of shape (n,) or (rows, n), got ",
+        to_string(probabilities.shape()));
+  int64_t categories = probabilities.size(ndim - 1);
+  check(count > 0, "multinomial expected num_samples > 0, got ", count);
+  check(categories > 0, "multinomial cannot draw from no categories");
+  check(replacement || count <= categories, "multinomial cannot draw ", count, " samples from ",
+        categories, " categories without replacement; pass replacement=True");
+  Tensor samples = ndim == 2 ? empty({probabilities.size(0), count}, DType::int64)
+                             : empty({count}, DType::int64);
+  {
+    Generator& generator = current_generator();
+    std::lock_guard<std::mutex> lock(generator.mutex());
+    multinomial(generator, probabilities, count, replacement, samples);
+  }
+  call.set_output(0, samples);
+}
+
+const std::initializer_list<Trait> kFill = {Trait::in_place, Trait::random, Trait::not_differentiable};
+const std::initializer_list<Trait> kMake = {Trait::random, Trait::not_differentiable, Trait::no_method};
+
+const Register register_uniform{
+    "uniform_(Tensor input, float from=0, float to=1) -> Tensor",
+    "Fills with numbers spread evenly over [from, to).", kFill, uniform};
+const Register register_normal{
+    "normal_(Tensor input, float mean=0, float std=1) -> Tensor",
+    "Fills with numbers of the normal distribution.", kFill, normal};
+const Register register_exponential{
+    "exponential_(Tensor input, float lambd=1) -> Tensor",
+    "Fills with numbers of the exponential distribution with rate lambd.", kFill, exponential};
+const Register register_cauchy{
+    "cauchy_(Tensor input, float median=0, float sigma=1) -> Tensor",
+    "Fills with numbers of the Cauchy distribution.", kFill, cauchy};
+const Register register_log_normal{
+    "log_normal_(Tensor input, float mean=1, float std=2) -> Tensor",
+    "Fills with log-normal numbers; mean and std are those of the numbers, not of their logarithm.",
+    kFill, log_normal};
+const Register register_geometric{
+    "geometric_(Tensor input, float p) -> Tensor",
+    "Fills with 1, 2, 3, ...: floor(log(1-u) / log(p)) + 1 for u spread evenly over [0, 1).", kFill,
+    geometric};
+const Register register_bernoulli{
+    "bernoulli_(Tensor input, Tensor|Scalar p=0.5) -> Tensor",
+    "Fills with ones with probability p (one for all, or a tensor of them), and zeros.", kFill,
+    bernoulli};
+const Register register_random{
+    "random_(Tensor input, int? from=None, int? to=None) -> Tensor",
+    "Fills with integers of [from, to), or [0, to); of all that the type holds exactly from 0 when "
+    "neither is given.",
+    kFill, random};
+const Register register_rand{
+    "rand(int[] size, *, dtype? dtype=None) -> Tensor",
+    "A tensor of numbers spread evenly over [0, 1).", kMake, rand};
+const Register register_randn{
+    "randn(int[] size, *, dtype? dtype=None) -> Tensor",
+    "A tensor of numbers of the standard normal distribution.", kMake, randn};
+const Register register_randperm{
+    "randperm(int n, *, dtype? dtype=None) -> Tensor",
+    "A random order of 0 .. n-1 (int64).", kMake, randperm};
+const Register register_multinomial{
+    "multinomial(Tensor input, int num_samples, bool replacement=False) -> Tensor",
+    "Draws 0-based indices (int64) with the probabilities in input, one row of samples per row; "
+    "rows need a positive sum, not a sum of 1.",
+    {Trait::random, Trait::not_differentiable}, multinomial_indices};
+
+}  // namespace
+}  // namespace relume

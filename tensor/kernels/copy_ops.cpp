@@ -1,0 +1,80 @@
+// The registered ops that copy, fill and cast whole tensors.
+#include "tensor/copy.h"
+#include "tensor/dispatch.h"
+#include "tensor/kernels/views.h"
+
+namespace relume {
+namespace {
+
+// Elements that share a place (expanded dimensions) cannot each keep a value.
+void check_writable(const Tensor& target, const char* op) {
+  for (int i = 0; i < target.ndim(); ++i) {
+    check(target.stride(i) != 0 || target.size(i) <= 1, op,
+          ": the tensor is expanded, several of its elements are one place in memory; "
+          "call clone() first");
+  }
+}
+
+void copy_cpu(Call& call) {
+  const Tensor target = call.tensor(0), source = call.tensor(1);
+  check_writable(target, "copy_");
+  copy(target, source.shape() == target.shape() ? source : expand_view(source, target.shape()));
+  call.set_output(0, target);
+}
+
+void fill_cpu(Call& call) {
+  fill(call.tensor(0), call.value(1));
+  call.set_output(0, call.tensor(0));
+}
+
+void zero_cpu(Call& call) {
+  fill(call.tensor(0), 0);
+  call.set_output(0, call.tensor(0));
+}
+
+void clone_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  copy(call.output(0, input.shape(), input.dtype()), input);
+}
+
+void contiguous_cpu(Call& call) { call.set_output(0, contiguous_copy_if_needed(call.tensor(0))); }
+
+void to_dtype_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const DType dtype = call.dtype(1, input.dtype());
+  if (dtype == input.dtype()) return call.set_output(0, input);
+  copy(call.output(0, input.shape(), dtype), input);
+}
+
+void detach_cpu(Call& call) {
+  Tensor result = alias(call.tensor(0));
+  result->is_view = true;
+  call.set_output(0, result);
+}
+
+const Register register_copy{
+    "copy_(Tensor input, Tensor source) -> Tensor",
+    "Overwrites the tensor with the elements of `source`, which broadcast and are converted.",
+    {Trait::in_place, Trait::no_out, Trait::method_only}, copy_cpu};
+const Register register_fill{"fill_(Tensor input, Scalar value) -> Tensor",
+                             "Sets every element to a number.",
+                             {Trait::in_place, Trait::no_out, Trait::method_only}, fill_cpu};
+const Register register_zero{"zero_(Tensor input) -> Tensor", "Sets every element to 0.",
+                             {Trait::in_place, Trait::no_out, Trait::method_only}, zero_cpu};
+const Register register_clone{"clone(Tensor input) -> Tensor", "A row-major copy.", {}, clone_cpu};
+const Register register_contiguous{
+    "contiguous(Tensor input) -> Tensor",
+    "The tensor itself when it is row-major without gaps, otherwise a copy that is.",
+    {Trait::no_out, Trait::method_only}, contiguous_cpu};
+const Register register_to_dtype{
+    "to_dtype(Tensor input, dtype dtype) -> Tensor",
+    "The elements converted to a type; the tensor itself when it has that type. Floating numbers "
+    "become integers by truncation.",
+    {Trait::no_out, Trait::method_only}, to_dtype_cpu};
+const Register register_detach{
+    "detach(Tensor input) -> Tensor",
+    "The same memory off the tape: no gradient flows through it.",
+    {Trait::view, Trait::no_out, Trait::not_differentiable, Trait::method_only}, detach_cpu};
+
+}  // namespace
+}  // namespace relume

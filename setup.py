@@ -32,6 +32,7 @@ COMPILE_FLAGS = [
     "-Wall",
     "-Wno-unknown-pragmas",
     "-Wno-psabi",
+    "-Wno-init-list-lifetime",  # IntSpan borrows within one expression
 ]
 INSTRUCTION_SETS = {"baseline": []}
 if IS_X86:

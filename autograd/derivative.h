@@ -31,8 +31,8 @@ constexpr Saves saves_nothing = 0;
 // What a derivative sees of the recorded call and of the gradients that came in.
 class Backward {
  public:
-  Backward(OpNode& node, const Tensor* output_gradients, Tensor* input_gradients)
-      : node_(node), output_gradients_(output_gradients), input_gradients_(input_gradients) {}
+  Backward(OpNode& node, const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients)
+      : node_(node), output_gradients_(output_gradients), wanted_(wanted), input_gradients_(input_gradients) {}
 
   // Gradient of an output; zeros when nobody gave one (ask has_grad first to avoid them).
   Tensor grad(int output = 0);
@@ -62,6 +62,7 @@ class Backward {
  private:
   OpNode& node_;
   const Tensor* output_gradients_;
+  const bool* wanted_;
   Tensor* input_gradients_;
   std::vector<Tensor> kept_alive_;  // tensors that operand() points to
 };

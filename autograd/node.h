@@ -9,35 +9,59 @@
 
 namespace relume {
 
-struct Derivative;
-class Backward;
-
+// Where a gradient goes: to an output of another node, or into `grad` of a leaf.
 struct Edge {
-  Node* node = nullptr;        // owned; null where no gradient is wanted
+  Node* node = nullptr;        // owned
+  TensorBody* leaf = nullptr;  // owned; both null where no gradient is wanted
   uint32_t output_index = 0;   // which output of `node` the gradient belongs to
+
+  bool wanted() const { return node || leaf; }
+};
+
+// What a gradient must look like.
+struct TensorShape {
+  DType dtype = DType::float32;
+  Device device;
+  int ndim = 0;
+  const int64_t* sizes = nullptr;  // belongs to the node
+
+  IntSpan shape() const { return {sizes, ndim}; }
 };
 
 struct Node {
   RefCount references;
-  uint64_t sequence = 0;  // grows with every node of a thread: a valid order is descending
+  int edge_count = 0;
+  int output_count = 1;
+  Edge* edges = nullptr;  // memory of the subclass; released by ~Node
+
+  // The engine run that owns the field below; null when free. A node that two runs
+  // want at once (threads, backward within backward) is looked up in a table instead.
+  std::atomic<void*> run{nullptr};
+  void* run_state = nullptr;
 
   virtual ~Node();
-  // Gradients of the outputs (some undefined) -> gradients of the inputs, one per edge.
-  virtual void apply(const Tensor* output_gradients, Tensor* input_gradients) = 0;
-  virtual void release_saved() {}
   virtual const char* name() const = 0;
-  virtual int output_count() const { return 1; }
-  // Shape and type of an output, for the gradient that nobody gave (zeros).
-
-  int edge_count = 0;
-  Edge* edges = nullptr;  // storage belongs to the subclass
-
-  // The engine run that is using the two fields below; null when free.
-  std::atomic<void*> run{nullptr};
-  void* run_data = nullptr;
+  // Gradients of the outputs (some undefined) to gradients of the inputs, one per edge;
+  // only those with `wanted[i]` are needed.
+  virtual void apply(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) = 0;
+  // Drops saved tensors after backward; a second backward is then an error.
+  virtual void release_saved() {}
 
   void retain() { references.increment(); }
   void release();
+
+  static void* operator new(std::size_t size);
+  static void operator delete(void* pointer, std::size_t size);
+
+ protected:
+  virtual void destroy() { delete this; }
+  friend void destroy_node(Node* node);
 };
+
+// The edge that a gradient of this tensor follows. A view whose base was changed in
+// place gets a new place on the tape here.
+Edge gradient_edge(TensorBody* body);
+// Releases what an edge owns.
+void release_edge(Edge& edge);
 
 }  // namespace relume

@@ -81,6 +81,9 @@ Outputs invoke_into(const Op& op, const Value* values, int count, const Tensor* 
 // The in-place form: the first argument is also the output.
 Tensor invoke_in_place(const Op& op, const Value* values, int count);
 
+// Does a gradient flow to this tensor (or to what it is a view of)?
+bool wants_gradient(const TensorBody* body);
+
 // Set by autograd: records a call whose inputs require a gradient.
 using RecordHook = void (*)(Call& call);
 void set_record_hook(RecordHook hook);

@@ -97,6 +97,9 @@ struct Register {
   Register(const char* schema, const char* documentation, std::initializer_list<Trait> traits,
            Kernel cpu_kernel);
 };
+// The same text for the life of the process (for texts that outlive their argument).
+const char* intern(std::string_view text);
+
 // Adds a kernel for another device, at any time.
 void register_kernel(std::string_view op_name, DeviceType device, Kernel kernel);
 

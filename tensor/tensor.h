@@ -54,9 +54,12 @@ struct TensorBody {
 
   RefCount references;
   uint32_t output_index = 0;   // which output of `grad_fn` this is
-  Node* grad_fn = nullptr;     // owned; null for leaves
+  Node* grad_fn = nullptr;     // owned; null for leaves. Read it through gradient_edge()
   Node* accumulator = nullptr; // borrowed: the node that adds into `grad` of a leaf
   TensorBody* grad = nullptr;  // owned
+  TensorBody* base = nullptr;  // owned: the tensor that this differentiable view looks at
+  uint32_t base_generation = 0;  // in-place changes of `base` that `grad_fn` knows of
+  uint32_t generation = 0;     // in-place changes that were recorded on the tape
   void* python_object = nullptr;  // borrowed; the wrapper clears it
 
   void retain() { references.increment(); }

@@ -1,0 +1,150 @@
+// Recording: what happens to the tape when an op with inputs that require a gradient runs.
+#include "autograd/op_node.h"
+#include "tensor/thread_state.h"
+
+namespace relume {
+namespace {
+
+// Where a view lies in its base, both relative to the base's first element.
+struct Region {
+  std::vector<int64_t> shape, strides;
+  int64_t offset;
+
+  static Region of(const TensorBody* view) {
+    return {IntSpan(view->shape, view->ndim).vector(), IntSpan(view->strides, view->ndim).vector(),
+            view->offset - view->base->offset};
+  }
+};
+
+const OpFunction as_strided{"as_strided"}, as_strided_scatter{"as_strided_scatter"};
+
+// A node with one or two edges and no op of its own.
+class SmallNode : public Node {
+ public:
+  SmallNode() { edges = storage_; }
+
+ protected:
+  Edge storage_[2];
+};
+
+// Takes the place of a view's node once its base was changed in place: the view is a
+// region of what the base is now.
+class RegionNode final : public SmallNode {
+ public:
+  explicit RegionNode(TensorBody* view)
+      : region_(Region::of(view)), base_shape_(IntSpan(view->base->shape, view->base->ndim).vector()),
+        dtype_(view->dtype) {
+    edge_count = 1;
+    storage_[0] = gradient_edge(view->base);
+  }
+
+  const char* name() const override { return "view"; }
+
+  void apply(const Tensor* output_gradients, const bool*, Tensor* input_gradients) override {
+    const Tensor zeros = full(base_shape_, 0.0, dtype_);
+    input_gradients[0] =
+        as_strided_scatter(zeros, output_gradients[0], region_.shape, region_.strides, region_.offset);
+  }
+
+ private:
+  Region region_;
+  std::vector<int64_t> base_shape_;
+  DType dtype_;
+};
+
+// A base after one of its views was changed in place: what it was, with a region replaced.
+class OverlayNode final : public SmallNode {
+ public:
+  OverlayNode(TensorBody* view, Node* change) : region_(Region::of(view)), dtype_(view->dtype) {
+    edge_count = 2;
+    storage_[0] = gradient_edge(view->base);
+    change->retain();
+    storage_[1].node = change;
+  }
+
+  const char* name() const override { return "in-place change of a view"; }
+
+  void apply(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) override {
+    const Tensor gradient = ops::contiguous(output_gradients[0]);
+    if (wanted[0]) {
+      const Tensor zeros = full(region_.shape, 0.0, dtype_);
+      input_gradients[0] = as_strided_scatter(gradient, zeros, region_.shape, region_.strides, region_.offset);
+    }
+    if (wanted[1]) input_gradients[1] = as_strided(gradient, region_.shape, region_.strides, region_.offset);
+  }
+
+ private:
+  Region region_;
+  DType dtype_;
+};
+
+void set_node(TensorBody* body, Node* node, uint32_t output_index) {
+  node->retain();
+  if (body->grad_fn) body->grad_fn->release();
+  body->grad_fn = node;
+  body->output_index = output_index;
+  body->requires_grad = true;
+}
+
+void record_in_place(TensorBody* body, Node* node) {
+  TensorBody* base = body->base;
+  if (!base) {
+    set_node(body, node, 0);
+    ++body->generation;
+    return;
+  }
+  check<NotImplementedError>(base->contiguous, "changing a view of a non-contiguous tensor in place while the "
+                             "tape records; use contiguous() first");
+  Ref<Node> overlay = Ref<Node>::steal(new OverlayNode(body, node));
+  set_node(base, overlay.get(), 0);
+  ++base->generation;  // this and all other views find their new place when they are next used
+  body->requires_grad = true;
+}
+
+void record(Call& call) {
+  const Derivative* derivative = call.op.derivative;
+  if (!derivative) {
+    // Rows of the derivative table are attached on first use.
+    derivative = find_derivative(call.op.name());
+    check<NotImplementedError>(derivative != nullptr, call.op.name(), "() has no derivative");
+    const_cast<Op&>(call.op).derivative = derivative;
+  }
+  bool has_floating_output = false;
+  for (int i = 0; i < call.outputs.size(); ++i) has_floating_output |= is_floating(call.outputs[i].dtype());
+  if (!has_floating_output) return;
+
+  Ref<Node> node = OpNode::record(call, *derivative);
+  if (call.in_place) {
+    record_in_place(call.outputs[0].body(), node.get());
+    return;
+  }
+  for (int i = 0; i < call.outputs.size(); ++i) {
+    const Tensor& output = call.outputs[i];
+    if (is_floating(output.dtype())) set_node(output.body(), node.get(), static_cast<uint32_t>(i));
+  }
+}
+
+const bool hook_set = (set_record_hook(record), true);
+
+}  // namespace
+
+Edge gradient_edge(TensorBody* body) {
+  TensorBody* base = body->base;
+  if (base && body->base_generation != base->generation && base->requires_grad) {
+    Ref<Node> region = Ref<Node>::steal(new RegionNode(body));
+    set_node(body, region.get(), 0);
+    body->base_generation = base->generation;
+  }
+  Edge edge;
+  if (body->grad_fn) {
+    body->grad_fn->retain();
+    edge.node = body->grad_fn;
+    edge.output_index = body->output_index;
+  } else if (body->requires_grad) {
+    body->retain();
+    edge.leaf = body;
+  }
+  return edge;
+}
+
+}  // namespace relume

@@ -1,0 +1,155 @@
+#include "tensor/c_abi.h"
+
+#include <new>
+
+#include "tensor/dispatch.h"
+#include "tensor/thread_state.h"
+
+namespace relume {
+namespace {
+
+// Runs `function`; turns an exception into `failed` and a message.
+template <class Result, class Function>
+Result guarded(Result failed, Function function) noexcept {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    thread_state().last_error = "out of memory";
+  } catch (const std::exception& error) {
+    thread_state().last_error = error.what();
+  } catch (...) {
+    thread_state().last_error = "unknown error";
+  }
+  return failed;
+}
+
+const Op& op_by_id(int id) {
+  check<Error>(id >= 0 && id < static_cast<int>(all_ops().size()), "there is no op with number ", id);
+  return *all_ops()[id];
+}
+
+DType dtype_by_number(int number) {
+  check(number >= 0 && number < kDTypeCount, "there is no dtype with number ", number);
+  return static_cast<DType>(number);
+}
+
+}  // namespace
+}  // namespace relume
+
+using namespace relume;
+
+const char* relume_last_error(void) { return thread_state().last_error.c_str(); }
+
+int relume_find_op(const char* name) {
+  return guarded(-1, [&] { return get_op(name).id; });
+}
+
+const char* relume_op_schema(int op) {
+  return guarded<const char*>(nullptr, [&] { return op_by_id(op).schema.text.c_str(); });
+}
+
+int relume_call(int op, const relume_value* values, int count, relume_tensor** results, int capacity) {
+  return guarded(-1, [&] {
+    Outputs outputs = invoke(op_by_id(op), values, count);
+    check<Error>(outputs.size() <= capacity, "room for ", capacity, " results, but there are ", outputs.size());
+    for (int i = 0; i < outputs.size(); ++i) results[i] = outputs[i].detach_body();
+    return outputs.size();
+  });
+}
+
+int relume_call_into(int op, const relume_value* values, int count, relume_tensor* const* out, int out_count) {
+  return guarded(-1, [&] {
+    Tensor tensors[4];
+    check<Error>(out_count <= 4, "at most 4 results, got ", out_count);
+    for (int i = 0; i < out_count; ++i) tensors[i] = Tensor::borrow(out[i]);
+    invoke_into(op_by_id(op), values, count, tensors, out_count);
+    return 0;
+  });
+}
+
+int relume_call_in_place(int op, const relume_value* values, int count) {
+  return guarded(-1, [&] {
+    invoke_in_place(op_by_id(op), values, count);
+    return 0;
+  });
+}
+
+relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* shape) {
+  return guarded<relume_tensor*>(nullptr, [&] {
+    return empty(IntSpan(shape, ndim), dtype_by_number(dtype)).detach_body();
+  });
+}
+
+relume_tensor* relume_tensor_new_empty(int dtype) {
+  return guarded<relume_tensor*>(nullptr, [&] {
+    const int64_t shape[] = {0}, strides[] = {1};
+    return make_view(nullptr, 0, IntSpan(shape, 1), IntSpan(strides, 1), dtype_by_number(dtype)).detach_body();
+  });
+}
+
+relume_tensor* relume_tensor_alias(relume_tensor* tensor) {
+  return guarded<relume_tensor*>(nullptr, [&] { return alias(Tensor::borrow(tensor)).detach_body(); });
+}
+
+int relume_tensor_set(relume_tensor* tensor, relume_storage* storage, int64_t offset, int ndim,
+                      const int64_t* shape, const int64_t* strides) {
+  return guarded(-1, [&] {
+    TensorBody geometry;
+    set_shape(&geometry, IntSpan(shape, ndim));
+    const IntSpan steps = strides ? IntSpan(strides, ndim) : IntSpan(geometry.strides, ndim);
+    check(!storage || storage->dtype == tensor->dtype, "a tensor of ", name(tensor->dtype),
+          " cannot look at a storage of ", name(storage ? storage->dtype : tensor->dtype));
+    Tensor view = make_view(storage, offset, IntSpan(shape, ndim), steps, tensor->dtype);
+    // The new storage comes first: it may be the old one.
+    if (storage) storage->retain();
+    if (tensor->storage) tensor->storage->release();
+    tensor->storage = storage;
+    tensor->offset = offset;
+    set_geometry(tensor, view.shape(), view.strides());
+    return 0;
+  });
+}
+
+int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape) {
+  return guarded(-1, [&] {
+    resize(Tensor::borrow(tensor), IntSpan(shape, ndim));
+    return 0;
+  });
+}
+
+void relume_tensor_retain(relume_tensor* tensor) { tensor->retain(); }
+void relume_tensor_release(relume_tensor* tensor) {
+  guarded(0, [&] {
+    tensor->release();
+    return 0;
+  });
+}
+void relume_tensor_bump_version(relume_tensor* tensor) { Tensor::borrow(tensor).bump_version(); }
+
+relume_storage* relume_storage_new(int dtype, int64_t size) {
+  return guarded<relume_storage*>(nullptr, [&] {
+    const DType type = dtype_by_number(dtype);
+    int64_t bytes;
+    check(size >= 0 && !__builtin_mul_overflow(size, static_cast<int64_t>(item_size(type)), &bytes),
+          "a storage cannot have ", size, " elements");
+    return Storage::allocate(static_cast<std::size_t>(bytes), type).detach();
+  });
+}
+
+int relume_storage_resize(relume_storage* storage, int64_t size) {
+  return guarded(-1, [&] {
+    check(size >= 0, "a storage cannot have ", size, " elements");
+    storage->resize(static_cast<std::size_t>(size) * item_size(storage->dtype));
+    return 0;
+  });
+}
+
+void relume_storage_retain(relume_storage* storage) { storage->retain(); }
+void relume_storage_release(relume_storage* storage) { storage->release(); }
+
+int relume_grad_mode(int enabled) {
+  ThreadState& state = thread_state();
+  const int previous = state.grad_mode ? 1 : 0;
+  state.grad_mode = enabled != 0;
+  return previous;
+}

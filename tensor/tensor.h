@@ -37,6 +37,8 @@ struct IntSpan {
   bool operator!=(const IntSpan& other) const { return !(*this == other); }
 };
 std::string to_string(IntSpan shape);    // "(2, 3)"
+// For check(): a shape passed as it is becomes text only when the check fails.
+inline std::ostream& operator<<(std::ostream& stream, IntSpan shape) { return stream << to_string(shape); }
 int64_t product(IntSpan shape);          // throws ValueError when it overflows
 
 // The first fields are read by LuaJIT's FFI (bridge/lua); keep the two in step.

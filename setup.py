@@ -2,22 +2,32 @@
 
 A source named `NAME.isa.cpp` is compiled once per instruction set, into the namespace that
 `RELUME_ISA` names; the fastest one that the CPU has is chosen when the library is loaded.
+Objects stay in `build/objects` and are compiled again only when a file that they include
+has changed.
 
-Environment: RELUME_SANITIZE=address,undefined builds with sanitizers.
+Environment:
+    CXX                                the compiler, such as "clang++" or "ccache g++"
+    RELUME_SANITIZE=address,undefined  builds with sanitizers
 """
 
 import os
 import platform
+import shlex
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import nanobind
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-ROOT = Path(__file__).parent
-ROOMS = ["tensor", "autograd", "converters", "bridge"]
-IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
+ROOT = Path(__file__).resolve().parent
+CPP_ROOMS = ["tensor", "autograd", "converters", "bridge"]
+NOT_PACKAGES = {"benchmarks", "build", "docs", "examples", "tests"}
+NANOBIND = Path(nanobind.source_dir())
+SANITIZE = os.environ.get("RELUME_SANITIZE")
 
 COMPILE_FLAGS = [
     "-std=c++17",
@@ -34,13 +44,12 @@ COMPILE_FLAGS = [
     "-Wno-psabi",
     "-Wno-init-list-lifetime",  # IntSpan borrows within one expression
 ]
+NANOBIND_FLAGS = ["-fno-strict-aliasing", "-w"]  # not our code: its warnings are not ours
+LINK_FLAGS = ["-fopenmp", "-ldl"]
 INSTRUCTION_SETS = {"baseline": []}
-if IS_X86:
+if platform.machine().lower() in ("x86_64", "amd64"):
     INSTRUCTION_SETS["avx2"] = ["-march=x86-64-v3"]
     INSTRUCTION_SETS["avx512"] = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
-LINK_FLAGS = ["-fopenmp", "-ldl", "-Wl,--gc-sections"]
-
-SANITIZE = os.environ.get("RELUME_SANITIZE")
 if SANITIZE:
     COMPILE_FLAGS += [f"-fsanitize={SANITIZE}", "-g1", "-O1"]
     LINK_FLAGS += [f"-fsanitize={SANITIZE}"]
@@ -48,68 +57,110 @@ else:
     LINK_FLAGS += ["-s"]
 
 
+@dataclass
+class Compilation:
+    """One source that becomes one object."""
+
+    source: str
+    object: Path
+    flags: list[str]
+
+    def is_current(self) -> bool:
+        """Is the object newer than everything that it was made from?"""
+        depends = self.object.with_suffix(".d")
+        if not self.object.exists() or not depends.exists():
+            return False
+        # A make rule: "object: file file \\\n file"
+        files = depends.read_text().replace("\\\n", " ").split(":", 1)[1].split()
+        made = self.object.stat().st_mtime
+        try:
+            return all(os.stat(file).st_mtime < made for file in [*files, __file__])
+        except OSError:  # a header is gone
+            return False
+
+
 def sources() -> list[str]:
     """All C++ files of the rooms, relative to the root."""
-    files = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.cpp"))]
+    files = [path for room in CPP_ROOMS for path in sorted((ROOT / room).rglob("*.cpp"))]
     return [str(path.relative_to(ROOT)) for path in files]
 
 
+def packages() -> list[str]:
+    """`relume` is the root itself; every folder with an `__init__.py` is a package in it."""
+    folders = [path.parent.relative_to(ROOT).parts for path in sorted(ROOT.rglob("__init__.py"))]
+    return [
+        ".".join(["relume", *parts])
+        for parts in folders
+        if not parts or not (parts[0] in NOT_PACKAGES or parts[0].startswith("."))
+    ]
+
+
+def compilations() -> list[Compilation]:
+    kind = f"{sys.implementation.cache_tag}-{platform.machine()}{'-sanitized' if SANITIZE else ''}"
+    folder = ROOT / "build" / "objects" / kind
+    includes = [
+        f"-I{path}"
+        for path in (
+            ".",
+            nanobind.include_dir(),
+            NANOBIND.parent / "ext/robin_map/include",
+            sysconfig.get_path("include"),
+        )
+    ]
+    combined = Compilation(
+        str(NANOBIND / "nb_combined.cpp"),
+        folder / "nanobind.o",
+        [*COMPILE_FLAGS, *NANOBIND_FLAGS, *includes],
+    )
+    result = [combined]
+    for source in sources():
+        if not source.endswith(".isa.cpp"):
+            made = (folder / source).with_suffix(".o")
+            result.append(Compilation(source, made, [*COMPILE_FLAGS, *includes]))
+            continue
+        for name, flags in INSTRUCTION_SETS.items():
+            made = (folder / name / source).with_suffix(".o")
+            own = [*flags, f"-DRELUME_ISA={name}"]
+            result.append(Compilation(source, made, [*COMPILE_FLAGS, *own, *includes]))
+    return result
+
+
 class BuildExtension(build_ext):
-    """Compiles every (source, instruction set) pair in parallel; setuptools links."""
+    """Compiles what has changed, in parallel; setuptools links."""
 
     def build_extension(self, extension):
-        self._use_cpp_compiler()
-        include = [".", nanobind.include_dir()]
-        include.append(str(Path(nanobind.source_dir()).parent / "ext/robin_map/include"))
-        jobs = [
-            (source, isa)
-            for source in extension.sources
-            for isa in (INSTRUCTION_SETS if source.endswith(".isa.cpp") else ["none"])
-        ]
-        combined = str(Path(nanobind.source_dir()) / "nb_combined.cpp")
-        jobs.append((combined, "none"))
+        compiler = shlex.split(os.environ.get("CXX", "g++"))
+        own_flags = shlex.split(os.environ.get("CXXFLAGS", ""))
+        everything = compilations()
 
-        def compile_one(job):
-            source, isa = job
-            flags = COMPILE_FLAGS + INSTRUCTION_SETS.get(isa, [])
-            macros = [] if isa == "none" else [("RELUME_ISA", isa)]
-            folder = os.path.join(self.build_temp, isa)
-            if source is combined:  # not our code: no warnings; keep the object beside ours
-                flags = [*flags, "-w", "-fno-strict-aliasing"]
-                return self.compiler.compile(
-                    [os.path.relpath(source, ROOT)],
-                    output_dir=os.path.join(self.build_temp, "nanobind"),
-                    include_dirs=include,
-                    extra_postargs=flags,
-                )
-            return self.compiler.compile(
-                [source], output_dir=folder, macros=macros, include_dirs=include, extra_postargs=flags
-            )
+        def compile_one(compilation):
+            made = compilation.object
+            made.parent.mkdir(parents=True, exist_ok=True)
+            depends = ["-MMD", "-MF", str(made.with_suffix(".d"))]
+            output = ["-c", compilation.source, "-o", str(made)]
+            self.spawn([*compiler, *compilation.flags, *own_flags, *depends, *output])
 
+        os.chdir(ROOT)
         with ThreadPoolExecutor(os.cpu_count()) as executor:
-            objects = [o for result in executor.map(compile_one, jobs) for o in result]
-        sources_before, extension.sources = extension.sources, []
-        extension.extra_objects = objects
+            list(executor.map(compile_one, [c for c in everything if not c.is_current()]))
+        self._link_with(compiler)
+        extension.extra_objects = [str(c.object) for c in everything]
+        declared, extension.sources = extension.sources, []
         try:
             super().build_extension(extension)
         finally:
-            extension.sources = sources_before
+            extension.sources = declared
 
-    def _use_cpp_compiler(self):
-        """Python may have been built with flags that C++ or our own optimisation dislikes."""
-        unwanted = {"-Wstrict-prototypes", "-g"}
-        compiler = os.environ.get("CXX", "g++")
-        self.compiler.compiler_so = [
-            compiler,
-            *[a for a in self.compiler.compiler_so[1:] if a not in unwanted],
-        ]
-        self.compiler.compiler_so_cxx = self.compiler.compiler_so
-        self.compiler.linker_so[0] = compiler
+    def _link_with(self, compiler):
+        """Python may have been built with another compiler than the one in use here."""
+        self.compiler.linker_so[:1] = compiler
         if hasattr(self.compiler, "linker_so_cxx"):
             self.compiler.linker_so_cxx = self.compiler.linker_so
 
 
 setup(
+    packages=packages(),
+    package_dir={"relume": "."},
     ext_modules=[Extension("relume._C", sources(), language="c++", extra_link_args=LINK_FLAGS)],
     cmdclass={"build_ext": BuildExtension},
 )

@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <random>
 #include <utility>
 #include <vector>
@@ -66,8 +68,12 @@ void Generator::manual_seed(uint64_t seed) {
 }
 
 uint64_t Generator::seed() {
-  std::random_device entropy;
-  uint64_t value = entropy();
+  uint64_t value;
+  try {
+    value = std::random_device()();
+  } catch (const std::exception&) {  // no source of entropy here
+    value = std::chrono::steady_clock::now().time_since_epoch().count();
+  }
   manual_seed(value);
   return value;
 }

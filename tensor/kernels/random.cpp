@@ -199,7 +199,7 @@ void multinomial_indices(Call& call) {
   call.set_output(0, samples);
 }
 
-const std::initializer_list<Trait> kFill = {Trait::in_place, Trait::random, Trait::not_differentiable};
+const std::initializer_list<Trait> kFill = {Trait::in_place, Trait::random};
 const std::initializer_list<Trait> kMake = {Trait::random, Trait::not_differentiable, Trait::no_method};
 
 const Register register_uniform{

@@ -52,7 +52,9 @@ class Backward {
 
   IntSpan shape(int argument, int position = 0) const;  // of a tensor argument
   DType dtype(int argument, int position = 0) const;
+  int64_t offset(int argument) const;   // in its storage, of a contiguous tensor argument
   int list_size(int argument) const;
+  int output_count() const;
   bool needs(int argument, int position = 0) const;     // is its gradient wanted?
 
   // For derivatives that compute several gradients at once.

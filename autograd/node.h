@@ -22,8 +22,10 @@ struct Edge {
 struct TensorShape {
   DType dtype = DType::float32;
   Device device;
+  bool contiguous = true;
   int ndim = 0;
   const int64_t* sizes = nullptr;  // belongs to the node
+  int64_t offset = 0;              // in its storage, for as_strided
 
   IntSpan shape() const { return {sizes, ndim}; }
 };

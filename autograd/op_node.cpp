@@ -34,7 +34,9 @@ void remember_shape(TensorShape& like, const TensorBody* body, BlockLayout& layo
   std::copy_n(body->shape, body->ndim, sizes);
   like.dtype = body->dtype;
   like.device = body->storage ? body->storage->device : Device{};
+  like.contiguous = body->contiguous;
   like.ndim = body->ndim;
+  like.offset = body->offset;
   like.sizes = sizes;
 }
 
@@ -247,6 +249,13 @@ IntSpan Backward::shape(int argument, int position) const {
 DType Backward::dtype(int argument, int position) const {
   return node_.slots_[node_.arguments_[argument].first_slot + position].like.dtype;
 }
+int64_t Backward::offset(int argument) const {
+  const TensorShape& like = node_.slots_[node_.arguments_[argument].first_slot].like;
+  check<NotImplementedError>(like.contiguous, "the derivative of ", node_.op_->name(),
+                             "() for a tensor that is not contiguous; call contiguous() first");
+  return like.offset;
+}
+int Backward::output_count() const { return node_.output_count; }
 int Backward::list_size(int argument) const { return node_.arguments_[argument].slot_count; }
 
 bool Backward::needs(int argument, int position) const {

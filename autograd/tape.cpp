@@ -16,7 +16,7 @@ struct Region {
   }
 };
 
-const OpFunction as_strided{"as_strided"}, as_strided_scatter{"as_strided_scatter"};
+const OpFunction as_strided_gather{"as_strided_gather"}, as_strided_scatter{"as_strided_scatter"};
 
 // A node with one or two edges and no op of its own.
 class SmallNode : public Node {
@@ -65,12 +65,12 @@ class OverlayNode final : public SmallNode {
   const char* name() const override { return "in-place change of a view"; }
 
   void apply(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) override {
-    const Tensor gradient = ops::contiguous(output_gradients[0]);
+    const Tensor& gradient = output_gradients[0];
     if (wanted[0]) {
       const Tensor zeros = full(region_.shape, 0.0, dtype_);
       input_gradients[0] = as_strided_scatter(gradient, zeros, region_.shape, region_.strides, region_.offset);
     }
-    if (wanted[1]) input_gradients[1] = as_strided(gradient, region_.shape, region_.strides, region_.offset);
+    if (wanted[1]) input_gradients[1] = as_strided_gather(gradient, region_.shape, region_.strides, region_.offset);
   }
 
  private:
@@ -112,6 +112,11 @@ void record(Call& call) {
   bool has_floating_output = false;
   for (int i = 0; i < call.outputs.size(); ++i) has_floating_output |= is_floating(call.outputs[i].dtype());
   if (!has_floating_output) return;
+
+  // An op that had nothing to do (contiguous, to_dtype) returned its input: not a new place.
+  const bool unchanged = !call.in_place && call.value(0).is_tensor() && call.outputs.size() == 1 &&
+                         call.outputs[0].body() == call.body(0);
+  if (unchanged) return;
 
   Ref<Node> node = OpNode::record(call, *derivative);
   if (call.in_place) {

@@ -6,7 +6,8 @@ namespace {
 
 const OpFunction select_backward{"select_backward"}, slice_backward{"slice_backward"},
     diagonal_backward{"diagonal_backward"}, unfold_backward{"unfold_backward"}, flip{"flip"},
-    diagonal{"diagonal"}, unfold{"unfold"};
+    diagonal{"diagonal"}, unfold{"unfold"}, as_strided_gather{"as_strided_gather"},
+    as_strided_scatter{"as_strided_scatter"}, as_strided_backward{"as_strided_backward"};
 
 Tensor same(Backward& b) { return b.grad(); }
 Tensor nothing(Backward& b) { return ops::zeros_like(b.grad()); }
@@ -78,6 +79,13 @@ const Derive derive_unfold{"unfold", {{0, saves_nothing, [](Backward& b) {
                                          return unfold_backward(b.grad(), b.shape(0), b.value(1),
                                                                 b.value(2), b.value(3));
                                        }}}};
+const Derive derive_as_strided{"as_strided", {{0, saves_nothing, [](Backward& b) {
+                                                 const int64_t offset = b.offset(0);
+                                                 const bool given = !b.value(3).is_none();
+                                                 return as_strided_backward(
+                                                     b.grad(), b.shape(0), b.value(1), b.value(2),
+                                                     given ? b.integer(3) - offset : 0);
+                                               }}}};
 
 // And back: each is the transpose of its view op.
 const Derive derive_select_backward{
@@ -97,6 +105,26 @@ const Derive derive_unfold_backward{
     "unfold_backward", {{0, saves_nothing, [](Backward& b) {
                            return unfold(b.grad(), b.value(2), b.value(3), b.value(4));
                          }}}};
+const Derive derive_as_strided_backward{
+    "as_strided_backward", {{0, saves_nothing, [](Backward& b) {
+                               return as_strided_gather(b.grad(), b.value(2), b.value(3),
+                                                        b.value(4));
+                             }}}};
+const Derive derive_as_strided_gather{
+    "as_strided_gather", {{0, saves_nothing, [](Backward& b) {
+                             return as_strided_backward(b.grad(), b.shape(0), b.value(1),
+                                                        b.value(2), b.value(3));
+                           }}}};
+const Derive derive_as_strided_scatter{
+    "as_strided_scatter",
+    {{0, saves_nothing,
+      [](Backward& b) {
+        const Tensor zeros = full(b.shape(1), 0, b.grad().dtype());
+        return as_strided_scatter(b.grad(), zeros, b.value(2), b.value(3), b.value(4));
+      }},
+     {1, saves_nothing, [](Backward& b) {
+        return as_strided_gather(b.grad(), b.value(2), b.value(3), b.value(4));
+      }}}};
 
 }  // namespace
 }  // namespace relume

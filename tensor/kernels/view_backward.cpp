@@ -60,6 +60,39 @@ void unfold_backward_cpu(Call& call) {
                      call.tensor(0));
 }
 
+// Regions of a tensor that is read as row-major, whatever its strides; offsets count from
+// its first element.
+void as_strided_gather_cpu(Call& call) {
+  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
+  const Tensor region = view_of(input, call.integer(3), call.integers(1), call.integers(2));
+  copy(call.output(0, region.shape(), region.dtype()), region);
+}
+
+void as_strided_scatter_cpu(Call& call) {
+  const Tensor base = call.tensor(0);
+  const Tensor output = call.output(0, base.shape(), base.dtype());
+  copy(output, base);
+  copy(view_of(output, call.integer(4), call.integers(2), call.integers(3)), call.tensor(1));
+}
+
+void as_strided_backward_cpu(Call& call) {
+  const Tensor output = zeros_output(call, call.integers(1));
+  add_to_overlapping(view_of(output, call.integer(4), call.integers(2), call.integers(3)),
+                     call.tensor(0));
+}
+
+const Register register_as_strided_gather{
+    "as_strided_gather(Tensor input, int[] size, int[] stride, int offset) -> Tensor",
+    "A copy of a region of the row-major elements of a tensor.", {Trait::internal},
+    as_strided_gather_cpu};
+const Register register_as_strided_scatter{
+    "as_strided_scatter(Tensor base, Tensor values, int[] size, int[] stride, int offset) -> Tensor",
+    "A row-major copy of `base` with a region replaced by `values`.", {Trait::internal},
+    as_strided_scatter_cpu};
+const Register register_as_strided_backward{
+    "as_strided_backward(Tensor grad, int[] shape, int[] size, int[] stride, int offset) -> Tensor",
+    "Sums the gradient of a region into zeros of a shape.", {Trait::internal},
+    as_strided_backward_cpu};
 const Register register_select_backward{
     "select_backward(Tensor grad, int[] shape, int dim, int index) -> Tensor",
     "Zeros of a shape with `grad` at one index of a dimension.", {Trait::internal},

@@ -302,11 +302,11 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::
     if (i < output_gradients.size() && output_gradients[i].defined()) {
       gradients[i] = output_gradients[i];
       check(gradients[i].shape() == output.shape(), "the gradient for output ", i, " has shape ",
-            to_string(gradients[i].shape()), ", the output has shape ", to_string(output.shape()));
+            gradients[i].shape(), ", the output has shape ", output.shape());
       if (gradients[i].dtype() != output.dtype()) gradients[i] = ops::to_dtype(gradients[i], output.dtype());
     } else {
       check<Error>(output.numel() == 1, "a gradient must be given for output ", i, " of shape ",
-                   to_string(output.shape()), ": only a single number has an obvious one");
+                   output.shape(), ": only a single number has an obvious one");
       gradients[i] = full(output.shape(), 1.0, output.dtype(), output.device());
     }
   }

@@ -192,7 +192,7 @@ Tensor OpNode::conform(Tensor gradient, const Slot& slot) {
   if (gradient.dtype() != slot.like.dtype) gradient = ops::to_dtype(gradient, slot.like.dtype);
   if (gradient.shape() != slot.like.shape()) {
     check<Error>(op_->has(Trait::elementwise) || op_->has(Trait::in_place), "the derivative of ", op_->name(),
-                 "() gave shape ", to_string(gradient.shape()), " for an input of shape ", to_string(slot.like.shape()));
+                 "() gave shape ", gradient.shape(), " for an input of shape ", slot.like.shape());
     gradient = ops::sum_to(gradient, slot.like.shape());
   }
   return gradient;

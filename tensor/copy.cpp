@@ -222,7 +222,7 @@ void copy_across_devices(const Tensor& target, const Tensor& source) {
   const bool from_host = source.device().type == DeviceType::cpu;
   const bool to_host = target.device().type == DeviceType::cpu;
   check<NotImplementedError>(plain && from_host != to_host, "cannot copy from ",
-                             to_string(source.device()), " to ", to_string(target.device()),
+                             source.device(), " to ", target.device(),
                              " directly: copy contiguous tensors of one type, by way of the CPU");
   const std::size_t bytes = target.numel() * item_size(target.dtype());
   const Device device = from_host ? target.device() : source.device();
@@ -235,7 +235,7 @@ void copy_across_devices(const Tensor& target, const Tensor& source) {
 
 void copy(const Tensor& target, const Tensor& source) {
   check(target.shape() == source.shape(), "cannot copy a tensor of shape ",
-        to_string(source.shape()), " into one of shape ", to_string(target.shape()));
+        source.shape(), " into one of shape ", target.shape());
   if (target.numel() == 0) return;
   const bool on_host = target.device().type == DeviceType::cpu &&
                        source.device().type == DeviceType::cpu;

@@ -40,6 +40,8 @@ std::string to_string(Device device) {
   return text;
 }
 
+std::ostream& operator<<(std::ostream& stream, Device device) { return stream << to_string(device); }
+
 Device device_from_string(const std::string& text) {
   const std::size_t colon = text.find(':');
   const std::string type = text.substr(0, colon);

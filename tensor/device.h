@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <ostream>
 #include <string>
 
 namespace relume {
@@ -31,6 +32,7 @@ const DeviceInterface& device_interface(DeviceType type);
 bool device_available(DeviceType type);
 
 std::string to_string(Device device);                // "cpu", "cuda:0"
+std::ostream& operator<<(std::ostream& stream, Device device);
 Device device_from_string(const std::string& text);  // throws ValueError
 
 }  // namespace relume

@@ -113,7 +113,7 @@ Device common_device(const Op& op, const Value* values, int count) {
       device = body->storage->device;
     } else {
       check(body->storage->device == device, op.name(), "(): all tensors must be on one device, got ",
-            to_string(device), " and ", to_string(body->storage->device));
+            device, " and ", body->storage->device);
     }
   });
   return device;
@@ -191,10 +191,10 @@ void Call::copy_into_given() {
     check<TypeError>(info(source.dtype()).kind <= info(target.dtype()).kind, op.name(), "(): a result of type ",
                      name(source.dtype()), " cannot be written into a tensor of type ", name(target.dtype()));
     if (target.shape() != source.shape()) {
-      check(!in_place, op.name(), "_(): the result has shape ", to_string(source.shape()),
-            " and cannot replace a tensor of shape ", to_string(target.shape()));
-      check(target.numel() == 0, op.name(), "(): out has shape ", to_string(target.shape()),
-            ", the result has shape ", to_string(source.shape()));
+      check(!in_place, op.name(), "_(): the result has shape ", source.shape(),
+            " and cannot replace a tensor of shape ", target.shape());
+      check(target.numel() == 0, op.name(), "(): out has shape ", target.shape(),
+            ", the result has shape ", source.shape());
       resize(target, source.shape());
     }
     check_writable(op, target);
@@ -210,7 +210,7 @@ void run(Call& call) {
   const Device device = common_device(op, call.arguments, argument_count);
   const Kernel kernel = op.kernels[static_cast<int>(device.type)];
   if (__builtin_expect(kernel == nullptr, 0)) {
-    throw NotImplementedError(message(op.name(), "() has no implementation on ", to_string(device)));
+    throw NotImplementedError(message(op.name(), "() has no implementation on ", device));
   }
 
   bool record = false;

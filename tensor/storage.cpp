@@ -48,7 +48,7 @@ void Storage::resize(std::size_t new_bytes) {
   check(resizable, "cannot resize a storage whose memory belongs to somebody else (an array, a file)");
   const DeviceInterface& memory = device_interface(device.type);
   void* fresh = memory.allocate(device.index, new_bytes);
-  check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", to_string(device));
+  check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", device);
   std::memcpy(fresh, data, std::min(bytes, new_bytes));
   if (exported) {
     retired = new RetiredBlock{data, bytes, static_cast<RetiredBlock*>(retired)};

@@ -26,11 +26,11 @@ int64_t product(IntSpan shape) {
   int64_t result = 1;
   bool overflow = false;
   for (int64_t size : shape) {
-    check(size >= 0, "a size cannot be negative: ", to_string(shape));
+    check(size >= 0, "a size cannot be negative: ", shape);
     if (size == 0) return 0;
     overflow |= __builtin_mul_overflow(result, size, &result);
   }
-  check(!overflow, "a tensor of shape ", to_string(shape), " has too many elements");
+  check(!overflow, "a tensor of shape ", shape, " has too many elements");
   return result;
 }
 
@@ -70,7 +70,7 @@ void extent(IntSpan shape, IntSpan strides, int64_t* lowest, int64_t* highest) {
     int64_t reach;
     check(!__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) &&
               !__builtin_add_overflow(reach < 0 ? *lowest : *highest, reach, reach < 0 ? lowest : highest),
-          "the strides ", to_string(strides), " of a tensor of shape ", to_string(shape), " overflow");
+          "the strides ", strides, " of a tensor of shape ", shape, " overflow");
   }
 }
 
@@ -83,7 +83,7 @@ void check_bounds(Storage* storage, int64_t offset, IntSpan shape, IntSpan strid
   const int64_t size = static_cast<int64_t>(storage->bytes / item_size(dtype));
   int64_t last;
   check(offset + lowest >= 0 && !__builtin_add_overflow(offset, highest, &last) && last < size,
-        "a tensor of shape ", to_string(shape), ", strides ", to_string(strides), " and offset ", offset,
+        "a tensor of shape ", shape, ", strides ", strides, " and offset ", offset,
         " reaches outside of its storage of ", size, " elements");
 }
 
@@ -117,7 +117,7 @@ Tensor empty(IntSpan shape, DType dtype, Device device) {
   tensor->dtype = dtype;
   int64_t bytes;
   check(!__builtin_mul_overflow(tensor->numel, static_cast<int64_t>(item_size(dtype)), &bytes),
-        "a tensor of shape ", to_string(shape), " has too many elements");
+        "a tensor of shape ", shape, " has too many elements");
   tensor->storage = Storage::allocate(static_cast<std::size_t>(bytes), dtype, device).detach();
   return tensor;
 }
@@ -126,7 +126,7 @@ Tensor empty_like(const Tensor& like) { return empty(like.shape(), like.dtype(),
 
 Tensor full(IntSpan shape, double value, DType dtype, Device device) {
   Tensor tensor = empty(shape, dtype, device);
-  check<NotImplementedError>(device.type == DeviceType::cpu, "full() on ", to_string(device));
+  check<NotImplementedError>(device.type == DeviceType::cpu, "full() on ", device);
   visit(dtype, [&](auto type) {
     using T = decltype(type);
     std::fill_n(tensor.data_as<T>(), tensor.numel(), static_cast<T>(value));
@@ -170,7 +170,7 @@ void resize(const Tensor& tensor, IntSpan shape) {
   int64_t end, bytes;
   check(!__builtin_add_overflow(body->offset, numel, &end) &&
             !__builtin_mul_overflow(end, static_cast<int64_t>(item_size(body->dtype)), &bytes),
-        "a tensor of shape ", to_string(shape), " has too many elements");
+        "a tensor of shape ", shape, " has too many elements");
   if (numel > 0) {
     if (!body->storage) {
       body->storage = Storage::allocate(static_cast<std::size_t>(bytes), body->dtype).detach();
@@ -194,8 +194,8 @@ std::vector<int64_t> broadcast_shapes(IntSpan a, IntSpan b) {
   for (int i = 1; i <= ndim; ++i) {
     const int64_t size_a = i <= a.count ? a[a.count - i] : 1;
     const int64_t size_b = i <= b.count ? b[b.count - i] : 1;
-    check(size_a == size_b || size_a == 1 || size_b == 1, "shapes ", to_string(a), " and ",
-          to_string(b), " cannot be broadcast together: ", size_a, " against ", size_b,
+    check(size_a == size_b || size_a == 1 || size_b == 1, "shapes ", a, " and ",
+          b, " cannot be broadcast together: ", size_a, " against ", size_b,
           " at dimension ", ndim - i);
     result[ndim - i] = size_a == 1 ? size_b : size_a;
   }
@@ -224,7 +224,7 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 
 double item_as_double(const Tensor& tensor) {
   check(tensor.numel() == 1, "only a tensor with one element can be converted to a number, this one has shape ",
-        to_string(tensor.shape()));
+        tensor.shape());
   return visit(tensor.dtype(), [&](auto type) {
     return static_cast<double>(*tensor.data_as<decltype(type)>());
   });

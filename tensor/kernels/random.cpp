@@ -183,7 +183,7 @@ void multinomial_indices(Call& call) {
   bool replacement = call.boolean(2);
   int ndim = probabilities.ndim();
   check(ndim == 1 || ndim == 2, "multinomial expected probabilities of shape (n,) or (rows, n), got ",
-        to_string(probabilities.shape()));
+        probabilities.shape());
   int64_t categories = probabilities.size(ndim - 1);
   check(count > 0, "multinomial expected num_samples > 0, got ", count);
   check(categories > 0, "multinomial cannot draw from no categories");

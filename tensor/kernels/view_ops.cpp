@@ -25,8 +25,8 @@ void view_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   const Dims shape = resolve_shape(call.integers(1), input.numel());
   Tensor result = reshape_view(input, shape);
-  check(result.defined(), "view: a tensor of shape ", to_string(input.shape()), " with strides ",
-        to_string(input.strides()), " cannot be seen as shape ", to_string(shape),
+  check(result.defined(), "view: a tensor of shape ", input.shape(), " with strides ",
+        input.strides(), " cannot be seen as shape ", shape,
         " without a copy: use reshape, or call contiguous() first");
   call.set_output(0, result);
 }
@@ -77,7 +77,7 @@ void transpose_cpu(Call& call) {
 
 void t_cpu(Call& call) {
   const Tensor input = call.tensor(0);
-  check(input.ndim() <= 2, "t: expected at most 2 dimensions, not shape ", to_string(input.shape()),
+  check(input.ndim() <= 2, "t: expected at most 2 dimensions, not shape ", input.shape(),
         "; use permute or transpose");
   call.set_output(0, input.ndim() == 2 ? transpose_view(input, 0, 1)
                                        : view_of(input, 0, input.shape(), input.strides()));
@@ -146,7 +146,7 @@ void diagonal_cpu(Call& call) {
 void as_strided_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   check(call.integers(1).count == call.integers(2).count, "as_strided: size ",
-        to_string(call.integers(1)), " and stride ", to_string(call.integers(2)),
+        call.integers(1), " and stride ", call.integers(2),
         " need the same length");
   const int64_t offset = call.has(3) ? call.integer(3) : input->offset;
   call.set_output(0, view_of(input, offset - input->offset, call.integers(1), call.integers(2)));

@@ -12,14 +12,14 @@ Tensor view_of(const Tensor& input, int64_t offset, IntSpan shape, IntSpan strid
 
 Tensor expand_view(const Tensor& input, IntSpan shape) {
   const int added = shape.count - input.ndim();
-  check(added >= 0, "cannot expand a tensor of shape ", to_string(input.shape()), " to ",
-        to_string(shape), ": it has more dimensions");
+  check(added >= 0, "cannot expand a tensor of shape ", input.shape(), " to ",
+        shape, ": it has more dimensions");
   Dims sizes(shape), strides(shape);
   for (int i = 0; i < shape.count; ++i) {
     const int64_t size = i < added ? 1 : input.size(i - added);
     if (sizes[i] == -1 && i >= added) sizes[i] = size;
     check(sizes[i] == size || (size == 1 && sizes[i] >= 0), "cannot expand a tensor of shape ",
-          to_string(input.shape()), " to ", to_string(shape), ": dimension ", i, " has size ",
+          input.shape(), " to ", shape, ": dimension ", i, " has size ",
           size, ", and only dimensions of size 1 can be repeated");
     strides[i] = i < added || (size == 1 && sizes[i] != 1) ? 0 : input.stride(i - added);
   }
@@ -108,7 +108,7 @@ Tensor reshape_view(const Tensor& input, IntSpan shape) {
 Tensor diagonal_view(const Tensor& input, int64_t offset, int64_t dim1, int64_t dim2) {
   const int rows = wrap_dim(dim1, input.ndim()), columns = wrap_dim(dim2, input.ndim());
   check(input.ndim() >= 2, "diagonal needs a tensor with at least 2 dimensions, not shape ",
-        to_string(input.shape()));
+        input.shape());
   check(rows != columns, "diagonal needs two different dimensions, not ", rows, " twice");
   const int64_t row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0;
   const int64_t below = input.size(rows) - row, right = input.size(columns) - column;
@@ -184,22 +184,22 @@ Dims resolve_shape(IntSpan shape, int64_t numel) {
   int inferred = -1;
   for (int i = 0; i < shape.count; ++i) {
     if (shape[i] == -1) {
-      check(inferred < 0, "only one size can be -1 in the shape ", to_string(shape));
+      check(inferred < 0, "only one size can be -1 in the shape ", shape);
       inferred = i;
       result[i] = 1;
     } else {
-      check(shape[i] >= 0, "a size cannot be negative in the shape ", to_string(shape));
+      check(shape[i] >= 0, "a size cannot be negative in the shape ", shape);
     }
   }
   const int64_t known = product(result);
   if (inferred >= 0) {
-    check(known != 0 || numel != 0, "cannot infer the -1 in the shape ", to_string(shape),
+    check(known != 0 || numel != 0, "cannot infer the -1 in the shape ", shape,
           " for a tensor without elements: write the size");
     check(known != 0 && numel % known == 0, "cannot reshape ", numel, " elements to ",
-          to_string(shape));
+          shape);
     result[inferred] = numel / known;
   } else {
-    check(known == numel, "cannot reshape ", numel, " elements to ", to_string(shape));
+    check(known == numel, "cannot reshape ", numel, " elements to ", shape);
   }
   return result;
 }

@@ -5,6 +5,7 @@ import struct
 
 import numpy as np
 import pytest
+
 from relume.converters import safetensors
 
 

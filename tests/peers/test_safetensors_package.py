@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from relume.converters import safetensors as ours
 
 theirs = pytest.importorskip("safetensors.numpy")

@@ -1,0 +1,5 @@
+"""The command `relume`."""
+
+from relume.command_line.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,181 @@
+"""The commands and what their options mean; each is carried out by the module of its name."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from relume.command_line.output import console
+
+DONE, NO, BAD_INPUT = 0, 1, 2
+
+app = typer.Typer(
+    name="relume",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Go on using Lua-Torch (Torch7) models and code: look into files, run them, convert them.",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad usage or input.",
+)
+
+File = Annotated[
+    Path, typer.Argument(help="A file that Torch7's torch.save wrote.", show_default=False)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs to read.")]
+Select = Annotated[
+    str, typer.Option(metavar="PATH", help="Which object in the file, such as protos.rnn.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    show_traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error comes from.")
+    ] = False,
+) -> None:
+    if show_traceback:
+        os.environ["RELUME_DEBUG"] = "1"
+    if version:
+        from importlib.metadata import version as version_of
+
+        print(f"relume {version_of('relume')}")
+        raise typer.Exit(DONE)
+
+
+@app.command(epilog="Example:  relume inspect model.t7 --depth 3")
+def inspect(
+    file: File,
+    depth: Annotated[int, typer.Option(min=0, help="How many levels to show.")] = 5,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Also buffers, gradients and last outputs, and long tables."),
+    ] = False,
+    select: Select = "",
+    json: Json = False,
+) -> None:
+    """Show what is in a file: classes, fields, shapes, types, parameters, sharing."""
+    from relume.command_line.inspect import inspect as carry_out
+
+    carry_out(file, depth=depth, everything=everything, select=select, json=json)
+
+
+@app.command(epilog="Example:  relume run model.t7 --input x.npy --output y.npy --layers")
+def run(
+    file: File,
+    input: Annotated[
+        Path, typer.Option(metavar="X.npy", help="The input; an .npz is a table of inputs.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="Y.npy", help="Where the output goes; .npz for a table."),
+    ] = None,
+    layers: Annotated[bool, typer.Option("--layers", help="Print what each layer gave.")] = False,
+    select: Select = "",
+    json: Json = False,
+) -> None:
+    """Run a network of a file on an array, in evaluate mode."""
+    from relume.command_line.run import run as carry_out
+
+    carry_out(file, input=input, output=output, layers=layers, select=select, json=json)
+
+
+@app.command(epilog="Example:  relume convert model.t7 model.safetensors")
+def convert(
+    file: File,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="OUT.npz, OUT.safetensors or OUT.h5.", show_default=False
+        ),
+    ],
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also buffers, gradients and last outputs of layers.")
+    ] = False,
+    select: Select = "",
+    json: Json = False,
+) -> None:
+    """Write the weights of a file under their paths as names, and check what was written."""
+    from relume.command_line.convert import convert as carry_out
+
+    if not carry_out(file, out, everything=everything, select=select, json=json):
+        raise typer.Exit(NO)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog="Example:  relume lua train.lua -epochs 10",
+)
+def lua(
+    context: typer.Context,
+    script: Annotated[Path, typer.Argument(help="A Lua file.", show_default=False)],
+) -> None:
+    """Run a Lua script that uses torch, nn, ... with the arguments that follow it."""
+    from relume.command_line.lua import run_script
+
+    run_script(script, context.args)
+
+
+@app.command(epilog="Example:  relume doctor --json")
+def doctor(json: Json = False) -> None:
+    """Check the installation: versions, CPU, Lua, GPU."""
+    from relume.command_line.doctor import doctor as carry_out
+
+    if not carry_out(json=json):
+        raise typer.Exit(NO)
+
+
+@app.command(epilog="Example:  relume demo --length 200")
+def demo(
+    length: Annotated[
+        int, typer.Option(min=1, max=600, help="How many characters to sample.")
+    ] = 600,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep the converted file in this folder.")
+    ] = None,
+) -> None:
+    """Sample text from a checkpoint of 2016 in Python and in Lua, and convert it."""
+    from relume.command_line.demo import demo as carry_out
+
+    if not carry_out(length=length, folder=folder):
+        raise typer.Exit(NO)
+
+
+def main() -> None:
+    """The entry point: a mistake of the user's is one message, not a traceback."""
+    try:
+        app()
+    except BrokenPipeError:  # `relume inspect big.t7 | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(NO)
+    except Exception as error:
+        if os.environ.get("RELUME_DEBUG"):
+            traceback.print_exc()
+        out = console(error=True)
+        out.print("[bold red]error:[/] ", end="")
+        out.print(describe(error), markup=False)
+        sys.exit(BAD_INPUT)
+
+
+def describe(error: Exception) -> str:
+    """An error in words; one that no user can have caused says how to report it."""
+    import relume
+
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"there is no file {os.fspath(error.filename)}"
+    if isinstance(error, IsADirectoryError) and error.filename:
+        return f"{os.fspath(error.filename)} is a folder, not a file"
+    if isinstance(error, OSError) and error.filename:
+        return f"{os.fspath(error.filename)}: {error.strerror}"
+    expected = (relume.FileFormatError, ValueError, TypeError, KeyError, OSError, RuntimeError)
+    if isinstance(error, (*expected, MemoryError)) and text:
+        return text
+    return (
+        f"{type(error).__name__}: {text}\nrun `relume --traceback ...` to see where it comes from"
+    )

@@ -1,0 +1,196 @@
+"""`relume inspect`: what is in a file."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.text import Text
+
+import relume
+from relume.command_line.output import bytes_text, console, print_table, status
+from relume.converters import object_tree
+from relume.converters.object_tree import Node, class_name, is_parameter, is_scratch
+
+LONG_TABLE = 20  # entries of a table that are shown without --all
+LONG_TEXT = 60
+
+
+def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool) -> None:
+    with status(f"reading {file}"):
+        root = relume.load(file)
+        if select:
+            root = object_tree.select(root, select)
+        nodes = object_tree.walk(root)
+        summary = summarise(nodes)
+    if json:
+        described = [describe(node, nodes) for node in nodes]
+        print(json_format.dumps({"file": str(file), **summary, "objects": described}, default=str))
+        return
+    out = console()
+    for line in tree_lines(nodes, depth, everything, guides=out.is_terminal):
+        out.print(Text.from_markup(line) if out.is_terminal else Text.from_markup(line).plain)
+    print_summary(file, summary)
+
+
+def summarise(nodes: list[Node]) -> dict[str, Any]:
+    """Counts over the whole tree; what is shared counts once."""
+    classes: Counter[str] = Counter()
+    parameters = tensors = size = 0
+    memory: set[tuple[Any, ...]] = set()
+    for node in nodes:
+        if node.same_as is not None:
+            continue
+        classes[class_name(node.value)] += 1
+        if isinstance(node.value, relume.Tensor):
+            tensors += 1
+            view = memory_of(node.value)
+            if view in memory:
+                continue
+            memory.add(view)
+            size += node.value.nbytes
+            if is_parameter(node, nodes):
+                parameters += node.value.numel()
+    counts = dict(sorted(classes.items(), key=lambda item: (-item[1], item[0])))
+    return {"parameters": parameters, "tensors": tensors, "tensor_bytes": size, "classes": counts}
+
+
+def memory_of(tensor: relume.Tensor) -> tuple[Any, ...]:
+    """The same for two tensors that look at the same elements."""
+    if tensor.numel() == 0:
+        return (id(tensor),)
+    return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype))
+
+
+def describe(node: Node, nodes: list[Node]) -> dict[str, Any]:
+    """One object, for JSON."""
+    value = node.value
+    result: dict[str, Any] = {"path": node.path, "class": class_name(value)}
+    if node.same_as is not None:
+        return {**result, "same_as": node.same_as}
+    if isinstance(value, relume.Tensor):
+        result.update(
+            dtype=str(value.dtype).removeprefix("relume."),
+            shape=list(value.shape),
+            strides=list(value.stride()),
+            offset=value.storage_offset(),
+            parameter=is_parameter(node, nodes),
+        )
+    elif isinstance(value, relume.Storage):
+        result.update(dtype=str(value.dtype).removeprefix("relume."), size=len(value))
+    elif isinstance(value, relume.LuaFunction):
+        result.update(dialect=value.dialect, source=value.source)
+    if node.values:
+        result["values"] = {object_tree.key_text(k): plain(v) for k, v in node.values.items()}
+    return result
+
+
+def plain(value: Any) -> Any:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def tree_lines(nodes: list[Node], depth: int, everything: bool, guides: bool) -> Iterator[str]:
+    """The lines of the tree, with markup."""
+    totals = parameters_below(nodes)
+    waiting: list[tuple[int | str, str, str]] = [(0, "", "")]
+    while waiting:
+        entry, own_indent, indent = waiting.pop()
+        if isinstance(entry, str):
+            yield f"[dim]{own_indent}[/]{entry}"
+            continue
+        yield f"[dim]{own_indent}[/]{node_line(nodes[entry], nodes, totals[entry])}"
+        entries = entries_of(nodes[entry], nodes, depth, everything)
+        for number, below in reversed(list(enumerate(entries, start=1))):
+            is_last = number == len(entries)
+            branch = ("└─ " if is_last else "├─ ") if guides else "  "
+            trunk = ("   " if is_last else "│  ") if guides else "  "
+            waiting.append((below, indent + branch, indent + trunk))
+
+
+def entries_of(node: Node, nodes: list[Node], depth: int, everything: bool) -> list[int | str]:
+    """What to show below a node: lines for plain values and positions of nodes."""
+    if node.same_as is not None:
+        return []
+    is_object = class_name(node.value) != "table"
+    entries: list[int | str] = []
+    if not is_object:  # those of objects stand in the line of the object
+        entries += [f"{key_markup(key)} {value_text(value)}" for key, value in node.values.items()]
+    for position in node.children:
+        if everything or not (is_object and is_scratch(nodes[position].key)):
+            entries.append(position)
+    if entries and node.depth >= depth:
+        return [f"[dim]... {len(entries)} below; --depth {node.depth + 1} shows them[/]"]
+    if not everything and len(entries) > LONG_TABLE:
+        hidden = len(entries) - LONG_TABLE
+        entries[LONG_TABLE:] = [f"[dim]... {hidden} more; --all shows them[/]"]
+    return entries
+
+
+def node_line(node: Node, nodes: list[Node], parameters: int) -> str:
+    """One node in one line: its key, class, and what matters of its kind."""
+    value = node.value
+    key = f"{key_markup(node.key)} " if node.parent >= 0 else ""
+    line = f"{key}[bold]{escape(class_name(value))}[/]"
+    if node.same_as is not None:
+        return f"{line} [magenta]same as {escape(node.same_as or 'the root')}[/]"
+    if isinstance(value, relume.Tensor):
+        return f"{line} {tensor_text(value)}"
+    if isinstance(value, relume.Storage):
+        return f"{line} of {len(value)} elements"
+    if isinstance(value, relume.LuaFunction):
+        return (
+            f"{line} [dim]{escape(str(value.dialect))}, from {escape(value_text(value.source))}[/]"
+        )
+    if class_name(value) == "table":
+        return f"{line} [dim]of {len(node.values) + len(node.children)}[/]"
+    settings = ", ".join(
+        f"{escape(str(name))}={value_text(setting)}"
+        for name, setting in node.values.items()
+        if not (is_scratch(name) or name in ("train", "_type"))
+    )
+    total = f" [green]{parameters:,} parameters[/]" if parameters else ""
+    return f"{line} [dim]{settings}[/]{total}"
+
+
+def tensor_text(tensor: relume.Tensor) -> str:
+    if tensor.numel() == 0:
+        return "empty"
+    size = "x".join(str(n) for n in tensor.shape) or "a number"
+    strides = "" if tensor.is_contiguous() else f" strides {tuple(tensor.stride())}"
+    return f"{size}[dim]{strides}[/]"
+
+
+def key_markup(key: Any) -> str:
+    return f"[cyan]{escape(object_tree.key_text(key))}[/]"
+
+
+def value_text(value: Any) -> str:
+    """A plain value, with markup; long strings are cut."""
+    text = repr(plain(value)) if isinstance(value, (str, bytes)) else str(value)
+    return escape(text if len(text) <= LONG_TEXT else f"{text[:LONG_TEXT]}...")
+
+
+def print_summary(file: Path, summary: dict[str, Any]) -> None:
+    print()
+    rows = [[name, count] for name, count in summary["classes"].items()]
+    print_table(["class", "objects"], rows, right=frozenset({"objects"}))
+    print(
+        f"\n{file}: {summary['parameters']:,} parameters, {summary['tensors']:,} tensors, "
+        f"{bytes_text(summary['tensor_bytes'])}"
+    )
+
+
+def parameters_below(nodes: list[Node]) -> list[int]:
+    """For every node, how many parameters it and what it holds have."""
+    totals = [0] * len(nodes)
+    for position in range(len(nodes) - 1, -1, -1):
+        node = nodes[position]
+        if node.same_as is None and is_parameter(node, nodes):
+            totals[position] += node.value.numel()
+        if node.parent >= 0:
+            totals[node.parent] += totals[position]
+    return totals

@@ -1,0 +1,361 @@
+// NumPy's indexing by tensors: x[i, :, j], x[mask]; index, index_put and their gradients,
+// masked_fill, masked_select, nonzero.
+#include <algorithm>
+#include <cstring>
+
+#include "tensor/copy.h"
+#include "tensor/dispatch.h"
+#include "tensor/kernels/indexing.h"
+#include "tensor/kernels/views.h"
+
+namespace relume {
+namespace {
+
+// The dimensions of a tensor that are not indexed, as positions of their elements.
+struct Positions {
+  Dims shape, strides;
+
+  void add(int64_t size, int64_t stride) {
+    shape.push(size);
+    strides.push(stride);
+  }
+  int64_t count() const { return product(shape); }
+  bool is_row() const {  // one element next to the other?
+    int64_t expected = 1;
+    for (int i = shape.count - 1; i >= 0; --i) {
+      if (shape[i] != 1 && strides[i] != expected) return false;
+      expected *= shape[i];
+    }
+    return true;
+  }
+  std::vector<int64_t> list() const {
+    std::vector<int64_t> positions{0};
+    for (int i = 0; i < shape.count; ++i) {
+      std::vector<int64_t> finer;
+      finer.reserve(positions.size() * shape[i]);
+      for (int64_t position : positions) {
+        for (int64_t k = 0; k < shape[i]; ++k) finer.push_back(position + k * strides[i]);
+      }
+      positions = std::move(finer);
+    }
+    return positions;
+  }
+};
+
+// What x[indices] means: the elements at before + place + after, for all three lists.
+struct Selection {
+  Positions before, after;
+  std::vector<int64_t> places;  // one for every element of the broadcast index tensors
+  std::vector<int64_t> index_shape;
+
+  Dims result_shape() const {
+    Dims shape(before.shape);
+    for (int64_t size : index_shape) shape.push(size);
+    for (int64_t size : IntSpan(after.shape)) shape.push(size);
+    return shape;
+  }
+};
+
+// One index tensor and the dimension that it indexes (-1: none, a 0-d mask).
+struct DimIndex {
+  int dim;
+  Tensor places;
+};
+
+// Masks become the positions that they select; integers are checked.
+std::vector<DimIndex> resolve_indices(const Call& call, int argument, IntSpan shape) {
+  std::vector<DimIndex> resolved;
+  int dim = 0;
+  for (const Tensor& index : call.tensors(argument)) {
+    if (!index.defined()) {
+      ++dim;
+      continue;
+    }
+    const bool is_mask = index.dtype() == DType::boolean;
+    const int consumed = is_mask ? index.ndim() : 1;
+    check<IndexError>(dim + consumed <= shape.count, "too many indices for a tensor of ",
+                      shape.count, " dimensions");
+    if (!is_mask) {
+      resolved.push_back({dim, checked_index(index, dim, shape[dim])});
+    } else if (index.ndim() == 0) {
+      resolved.push_back({-1, full({item_as_int(index) != 0}, 0, DType::int64)});
+    } else {
+      const IntSpan covered(shape.values + dim, consumed);
+      check<IndexError>(index.shape() == covered, "a mask of shape ", to_string(index.shape()),
+                        " does not fit dimensions of shape ", to_string(covered));
+      for (const Tensor& places : nonzero_vectors(index)) resolved.push_back({dim++, places});
+      continue;
+    }
+    dim += consumed;
+  }
+  check<IndexError>(dim <= shape.count, "too many indices for a tensor of ", shape.count,
+                    " dimensions");
+  check<IndexError>(!resolved.empty(), call.op.name(), ": at least one index must be a tensor");
+  return resolved;
+}
+
+Selection select(const Call& call, int argument, const Tensor& input) {
+  const std::vector<DimIndex> indices = resolve_indices(call, argument, input.shape());
+  Selection selection;
+  uint32_t indexed = 0;
+  for (const DimIndex& index : indices) {
+    if (index.dim >= 0) indexed |= 1u << index.dim;
+    const IntSpan shape = index.places.shape();
+    const std::vector<int64_t>& so_far = selection.index_shape;
+    try {
+      selection.index_shape = broadcast_shapes(so_far, shape);
+    } catch (const ValueError&) {
+      throw IndexError(message("index tensors of shapes ", to_string(so_far), " and ",
+                               to_string(shape), " cannot be broadcast together"));
+    }
+  }
+  selection.places.assign(product(selection.index_shape), 0);
+  for (const DimIndex& index : indices) {
+    if (index.dim < 0 || selection.places.empty()) continue;
+    const Tensor places =
+        contiguous_copy_if_needed(expand_view(index.places, selection.index_shape));
+    const int64_t* from = places.data_as<int64_t>();
+    const int64_t stride = input.stride(index.dim);
+    for (int64_t& place : selection.places) place += *from++ * stride;
+  }
+  // Neighbouring indexed dimensions are replaced where they stand; apart, the dimensions
+  // of the index tensors come first.
+  const int first = indexed == 0 ? 0 : __builtin_ctz(indexed);
+  const bool together = ((indexed >> first) & ((indexed >> first) + 1)) == 0;
+  for (int i = 0; i < input.ndim(); ++i) {
+    if (indexed & (1u << i)) continue;
+    (together && i < first ? selection.before : selection.after).add(input.size(i), input.stride(i));
+  }
+  return selection;
+}
+
+// Calls `move(place, count)` for runs of elements that lie next to each other in the
+// tensor, in the order of the row-major result; `count` is the same each time.
+template <class Move>
+void for_each_run(const Selection& selection, Move move) {
+  const bool in_rows = selection.after.is_row();
+  const std::vector<int64_t> after =
+      in_rows ? std::vector<int64_t>{0} : selection.after.list();
+  const int64_t count = in_rows ? selection.after.count() : 1;
+  if (count == 0) return;
+  for (int64_t before : selection.before.list()) {
+    for (int64_t place : selection.places) {
+      for (int64_t rest : after) move(before + place + rest, count);
+    }
+  }
+}
+
+void gather_selection(const Tensor& output, const Tensor& input, const Selection& selection) {
+  visit_size(input.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T* from = input.data_as<T>();
+    T* to = output.data_as<T>();
+    for_each_run(selection, [&](int64_t place, int64_t count) {
+      if (count == 1) {
+        *to++ = from[place];
+      } else {
+        std::memcpy(to, from + place, count * sizeof(T));
+        to += count;
+      }
+    });
+  });
+}
+
+void put_selection(const Tensor& output, const Tensor& values, const Selection& selection) {
+  visit_size(output.dtype(), [&](auto example) {
+    using T = decltype(example);
+    T* to = output.data_as<T>();
+    const T* from = values.data_as<T>();
+    for_each_run(selection, [&](int64_t place, int64_t count) {
+      if (count == 1) {
+        to[place] = *from++;
+      } else {
+        std::memcpy(to + place, from, count * sizeof(T));
+        from += count;
+      }
+    });
+  });
+}
+
+void add_selection(const Tensor& output, const Tensor& values, const Selection& selection) {
+  visit(output.dtype(), [&](auto example) {
+    using T = decltype(example);
+    T* to = output.data_as<T>();
+    const T* from = values.data_as<T>();
+    for_each_run(selection, [&](int64_t place, int64_t count) {
+      for (int64_t k = 0; k < count; ++k) {
+        to[place + k] = static_cast<T>(to[place + k] + *from++);
+      }
+    });
+  });
+}
+
+void index_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const Selection selection = select(call, 1, input);
+  const Tensor output = call.output(0, selection.result_shape(), input.dtype());
+  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
+  gather_selection(dense, input, selection);
+  if (!output.is_contiguous()) copy(output, dense);
+}
+
+// Writes or adds `values`, broadcast and converted, into `target`.
+void put(Call& call, const Tensor& target) {
+  const Selection selection = select(call, 1, target);
+  const Tensor given = call.tensor(2);
+  const Dims shape = selection.result_shape();
+  // NumPy ignores leading dimensions of size 1 of what is assigned.
+  Dims trimmed(given.shape());
+  while (trimmed.count > shape.count && trimmed[0] == 1) trimmed.erase(0);
+  const Tensor source = trimmed.count == given.ndim() ? given : reshape_view(given, trimmed);
+  const Tensor values = empty(shape, target.dtype());
+  copy(values, expand_view(source, shape));
+  if (call.boolean(3)) {
+    add_selection(target, values, selection);
+  } else {
+    put_selection(target, values, selection);
+  }
+}
+
+void index_put_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const Tensor output = call.output(0, input.shape(), input.dtype());
+  copy(output, input);
+  put(call, output);
+}
+
+void index_put_in_place_cpu(Call& call) {
+  put(call, call.tensor(0));
+  call.set_output(0, call.tensor(0));
+}
+
+void index_backward_cpu(Call& call) {
+  const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
+  const Tensor output = call.output(0, call.integers(1), grad.dtype());
+  fill(output, 0);
+  add_selection(output, grad, select(call, 2, output));
+}
+
+void check_mask(const Call& call, const Tensor& mask) {
+  check<TypeError>(mask.dtype() == DType::boolean || mask.dtype() == DType::uint8, call.op.name(),
+                   ": a mask must be of bool (or uint8), not ", name(mask.dtype()));
+}
+
+// Positions where a mask, row-major and broadcast, is not 0.
+std::vector<int64_t> masked_positions(const Tensor& mask) {
+  const Tensor dense = contiguous_copy_if_needed(mask);
+  const uint8_t* selected = dense.data_as<uint8_t>();
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < dense.numel(); ++i) {
+    if (selected[i]) positions.push_back(i);
+  }
+  return positions;
+}
+
+void masked_fill_cpu(Call& call) {
+  const Tensor input = call.tensor(0), mask = call.tensor(1);
+  check_mask(call, mask);
+  const std::vector<int64_t> shape = broadcast_shapes(input.shape(), mask.shape());
+  Tensor value = call.tensor(2);
+  if (value.defined()) {
+    check(value.numel() == 1, "masked_fill: value must be a number or a tensor of one element, ",
+          "not of shape ", to_string(value.shape()));
+  } else {
+    value = empty({}, input.dtype());
+    fill(value, call.value(2));
+  }
+  const Tensor converted = empty({}, input.dtype());
+  copy(converted, view_of(value, 0, {}, {}));
+  const Tensor wide_mask = contiguous_copy_if_needed(expand_view(mask, shape));
+  const Tensor output = call.output(0, shape, input.dtype());
+  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
+  copy(dense, expand_view(input, shape));
+  visit_size(input.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T filler = *converted.data_as<T>();
+    const uint8_t* selected = wide_mask.data_as<uint8_t>();
+    T* to = dense.data_as<T>();
+    for (int64_t i = 0; i < dense.numel(); ++i) to[i] = selected[i] ? filler : to[i];
+  });
+  if (dense.body() != output.body()) copy(output, dense);
+}
+
+void masked_select_cpu(Call& call) {
+  check_mask(call, call.tensor(1));
+  const std::vector<int64_t> shape =
+      broadcast_shapes(call.tensor(0).shape(), call.tensor(1).shape());
+  const Tensor input = contiguous_copy_if_needed(expand_view(call.tensor(0), shape));
+  const std::vector<int64_t> positions = masked_positions(expand_view(call.tensor(1), shape));
+  const Tensor output =
+      call.output(0, {static_cast<int64_t>(positions.size())}, input.dtype());
+  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
+  copy_blocks(dense.data_as<char>(), input.data_as<char>(), positions.data(),
+              static_cast<int64_t>(positions.size()), item_size(input.dtype()));
+  if (dense.body() != output.body()) copy(output, dense);
+}
+
+void masked_select_backward_cpu(Call& call) {
+  const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
+  const IntSpan shape = call.integers(1);
+  const Tensor output = call.output(0, shape, grad.dtype());
+  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
+  fill(dense, 0);
+  visit_size(grad.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T* from = grad.data_as<T>();
+    T* to = dense.data_as<T>();
+    for (int64_t position : masked_positions(expand_view(call.tensor(2), shape))) {
+      to[position] = *from++;
+    }
+  });
+  if (dense.body() != output.body()) copy(output, dense);
+}
+
+void nonzero_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const std::vector<Tensor> vectors = nonzero_vectors(input);
+  int64_t count = 0;
+  if (input.ndim() > 0) {
+    count = vectors[0].numel();
+  } else {
+    const Tensor flag = empty({}, DType::boolean);
+    copy(flag, input);
+    count = item_as_int(flag);
+  }
+  const Tensor output = call.output(0, {count, input.ndim()}, DType::int64);
+  for (int i = 0; i < input.ndim(); ++i) copy(select_view(output, 1, i), vectors[i]);
+}
+
+const Register register_index{
+    "index(Tensor input, Tensor?[] indices) -> Tensor",
+    "NumPy's indexing by integer tensors and bool masks, one per dimension (None: all of it).",
+    {Trait::method_only}, index_cpu};
+const Register register_index_put{
+    "index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "A copy with `values` written (or added) at the indices; places given twice keep the last.",
+    {Trait::method_only}, index_put_cpu};
+const Register register_index_put_in_place{
+    "index_put_(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "Writes (or adds) `values` at the indices.",
+    {Trait::in_place, Trait::no_out, Trait::method_only}, index_put_in_place_cpu};
+const Register register_index_backward{
+    "index_backward(Tensor grad, int[] shape, Tensor?[] indices) -> Tensor",
+    "Adds gradients into zeros of a shape, at indices.", {Trait::internal}, index_backward_cpu};
+const Register register_masked_fill{
+    "masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor",
+    "The tensor with `value` where the mask is true.", {Trait::elementwise}, masked_fill_cpu};
+const Register register_masked_select{
+    "masked_select(Tensor input, Tensor mask) -> Tensor",
+    "The elements where the mask is true, as a vector in row-major order.", {},
+    masked_select_cpu};
+const Register register_masked_select_backward{
+    "masked_select_backward(Tensor grad, int[] shape, Tensor mask) -> Tensor",
+    "Zeros of a shape with gradients where the mask is true.", {Trait::internal},
+    masked_select_backward_cpu};
+const Register register_nonzero{
+    "nonzero(Tensor input) -> Tensor",
+    "The indices of the elements that are not 0, one row each, in row-major order.",
+    {Trait::not_differentiable}, nonzero_cpu};
+
+}  // namespace
+}  // namespace relume

@@ -1,0 +1,29 @@
+// What the indexing kernels share.
+#pragma once
+#include "tensor/dims.h"
+
+namespace relume {
+
+// The indices as row-major int64 within [0, size); negative ones counted from the end.
+// Throws TypeError for tensors that are not of integers, IndexError naming the index.
+Tensor checked_index(const Tensor& index, int dim, int64_t size);
+
+// Copies block places[i] of `source` to block i of `target`, `count` times.
+void copy_blocks(char* target, const char* source, const int64_t* places, int64_t count,
+                 std::size_t block_bytes);
+
+// Calls `function` with an unsigned integer of the size of `dtype`: enough to move elements.
+template <class Function>
+void visit_size(DType dtype, Function&& function) {
+  switch (item_size(dtype)) {
+    case 1: return function(uint8_t{});
+    case 2: return function(uint16_t{});
+    case 4: return function(uint32_t{});
+    default: return function(uint64_t{});
+  }
+}
+
+// Row-major positions of the elements that are not 0, as one int64 vector per dimension.
+std::vector<Tensor> nonzero_vectors(const Tensor& input);
+
+}  // namespace relume

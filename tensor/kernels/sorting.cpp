@@ -1,0 +1,189 @@
+// sort and topk. Every element becomes an unsigned key that orders as the element does
+// (NaN above everything), and keys are sorted together with the positions they came from.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "tensor/copy.h"
+#include "tensor/dispatch.h"
+#include "tensor/kernels/views.h"
+
+namespace relume {
+namespace {
+
+template <std::size_t size>
+using Unsigned = std::conditional_t<size <= 4, uint32_t, uint64_t>;
+
+template <class T>
+auto order_key(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return order_key(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    using Key = Unsigned<sizeof(T)>;
+    if (value != value) return std::numeric_limits<Key>::max();
+    const T positive_zero = value + T(0);  // -0 and 0 are equal
+    Key bits;
+    std::memcpy(&bits, &positive_zero, sizeof bits);
+    const Key sign = Key(1) << (8 * sizeof(Key) - 1);
+    return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
+  } else {
+    using Key = Unsigned<sizeof(T)>;
+    const Key lowest = static_cast<Key>(static_cast<int64_t>(std::numeric_limits<T>::min()));
+    return static_cast<Key>(static_cast<Key>(value) - lowest);
+  }
+}
+
+// A key and the position it came from; keys of 32 bits share one word with the position.
+struct Packed {
+  uint64_t word;
+  static Packed make(uint32_t key, int64_t position) {
+    return {uint64_t{key} << 32 | static_cast<uint32_t>(position)};
+  }
+  int64_t position() const { return static_cast<uint32_t>(word); }
+  unsigned digit(int i) const { return (word >> (32 + 8 * i)) & 0xff; }
+  bool operator<(const Packed& other) const { return word < other.word; }
+  static constexpr int kDigits = 4;
+};
+struct Pair {
+  uint64_t key;
+  int64_t from;
+  static Pair make(uint64_t key, int64_t position) { return {key, position}; }
+  int64_t position() const { return from; }
+  unsigned digit(int i) const { return (key >> (8 * i)) & 0xff; }
+  bool operator<(const Pair& other) const {
+    return key != other.key ? key < other.key : from < other.from;
+  }
+  static constexpr int kDigits = 8;
+};
+
+constexpr int64_t kRadixFrom = 512;  // elements: below, comparing is faster
+
+// Least significant digit first; equal keys stay in the order of their positions.
+template <class Item>
+void radix_sort(std::vector<Item>& items, std::vector<Item>& scratch) {
+  scratch.resize(items.size());
+  std::vector<int64_t> counts(Item::kDigits * 256, 0);
+  for (const Item& item : items) {
+    for (int digit = 0; digit < Item::kDigits; ++digit) ++counts[digit * 256 + item.digit(digit)];
+  }
+  for (int digit = 0; digit < Item::kDigits; ++digit) {
+    int64_t* count = &counts[digit * 256];
+    if (count[items[0].digit(digit)] == static_cast<int64_t>(items.size())) continue;
+    int64_t start = 0;
+    for (int value = 0; value < 256; ++value) start += std::exchange(count[value], start);
+    for (const Item& item : items) scratch[count[item.digit(digit)]++] = item;
+    items.swap(scratch);
+  }
+}
+
+// Sorts lines of one length; keeps its memory from line to line.
+template <class T>
+class LineSorter {
+  using Key = decltype(order_key(T{}));
+
+ public:
+  LineSorter(int64_t length, bool descending) : length_(length), descending_(descending) {}
+
+  // The first `count` elements in order; sorted or, if that is not wanted, in any order.
+  void first(const T* line, int64_t count, bool sorted, T* values, int64_t* indices) {
+    if (sizeof(Key) == 4 && length_ <= int64_t{UINT32_MAX}) {
+      run(packed_, packed_scratch_, line, count, sorted, values, indices);
+    } else {
+      run(pairs_, pairs_scratch_, line, count, sorted, values, indices);
+    }
+  }
+
+ private:
+  template <class Item>
+  void run(std::vector<Item>& items, std::vector<Item>& scratch, const T* line, int64_t count,
+           bool sorted, T* values, int64_t* indices) {
+    items.resize(length_);
+    const Key flip = descending_ ? std::numeric_limits<Key>::max() : 0;
+    for (int64_t i = 0; i < length_; ++i) items[i] = Item::make(order_key(line[i]) ^ flip, i);
+    if (count < length_) {
+      std::nth_element(items.begin(), items.begin() + count, items.end());
+      if (sorted) std::sort(items.begin(), items.begin() + count);
+    } else if (length_ >= kRadixFrom) {
+      radix_sort(items, scratch);
+    } else {
+      std::sort(items.begin(), items.end());
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      indices[i] = items[i].position();
+      values[i] = line[indices[i]];
+    }
+  }
+
+  int64_t length_;
+  bool descending_;
+  std::vector<Packed> packed_, packed_scratch_;
+  std::vector<Pair> pairs_, pairs_scratch_;
+};
+
+// Outputs 0 and 1 get the first `count` values along `dim` and their indices.
+void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted) {
+  const Tensor input = call.tensor(0);
+  Dims shape(input.shape());
+  if (input.ndim() > 0) shape[dim] = count;
+  const Tensor values = call.output(0, shape, input.dtype());
+  const Tensor indices = call.output(1, shape, DType::int64);
+  if (values.numel() == 0) return;
+
+  // The kernel works on rows; another dimension is moved to the end and back.
+  const Tensor rows = contiguous_copy_if_needed(move_to_end_view(input, dim));
+  const Tensor value_lines = move_to_end_view(values, dim);
+  const Tensor index_lines = move_to_end_view(indices, dim);
+  const auto dense = [](const Tensor& lines) {
+    return lines.is_contiguous() ? lines : empty_like(lines);
+  };
+  const Tensor value_rows = dense(value_lines), index_rows = dense(index_lines);
+  const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
+  visit(input.dtype(), [&](auto example) {
+    using T = decltype(example);
+    LineSorter<T> sorter(length, descending);
+    const T* line = rows.data_as<T>();
+    T* to = value_rows.data_as<T>();
+    int64_t* places = index_rows.data_as<int64_t>();
+    for (int64_t i = rows.numel() / length; i > 0; --i) {
+      sorter.first(line, count, sorted, to, places);
+      line += length;
+      to += count;
+      places += count;
+    }
+  });
+  if (value_rows.body() != value_lines.body()) copy(value_lines, value_rows);
+  if (index_rows.body() != index_lines.body()) copy(index_lines, index_rows);
+}
+
+void sort_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const int dim = wrap_dim(call.integer(1), input.ndim());
+  const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
+  sort_lines(call, dim, length, call.boolean(2), true);
+}
+
+void topk_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const int dim = wrap_dim(call.integer(2), input.ndim());
+  const int64_t length = input.ndim() > 0 ? input.size(dim) : 1, k = call.integer(1);
+  check(k >= 0 && k <= length, "topk: k must be between 0 and ", length, ", the size of dimension ",
+        dim, ", not ", k);
+  check(input.ndim() > 0 || k == 1, "topk: k must be 1 for a 0-d tensor");
+  sort_lines(call, dim, k, call.boolean(3), call.boolean(4));
+}
+
+const Register register_sort{
+    "sort(Tensor input, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
+    "The elements in order along a dimension and their indices; equal ones keep their order, NaN "
+    "counts as the largest.",
+    {}, sort_cpu};
+const Register register_topk{
+    "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)",
+    "The k largest (or smallest) elements along a dimension and their indices; NaN counts as the "
+    "largest.",
+    {}, topk_cpu};
+
+}  // namespace
+}  // namespace relume

@@ -86,10 +86,9 @@ struct Nest {
     merge();
   }
 
-  // Puts the dimension that the source walks in the smallest steps second to last.
+  // Of two or more loops, puts the one that the source walks in the smallest steps second to last.
   // Returns whether that differs from the last one, so that the copy transposes.
   bool pair_up_transposed() {
-    if (ndim < 2) return false;
     int smallest = ndim - 1;
     for (int i = 0; i < ndim - 1; ++i) {
       if (source_step(i) < source_step(smallest)) smallest = i;

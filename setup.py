@@ -144,7 +144,7 @@ class BuildExtension(build_ext):
         with ThreadPoolExecutor(os.cpu_count()) as executor:
             list(executor.map(compile_one, [c for c in everything if not c.is_current()]))
         self._link_with(compiler)
-        extension.extra_objects = [str(c.object) for c in everything]
+        extension.extra_objects = extension.depends = [str(c.object) for c in everything]
         declared, extension.sources = extension.sources, []
         try:
             super().build_extension(extension)

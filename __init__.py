@@ -1,0 +1,76 @@
+"""relume: go on using Lua-Torch (Torch7) models and code.
+
+>>> import relume as rl
+>>> x = rl.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from relume import _C
+from relume._C import Storage, Tensor
+from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor  # noqa: F401
+from relume.tensor.devices import device
+from relume.tensor.dtypes import (
+    bfloat16,
+    bool_,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from relume.tensor.functions import public_functions
+from relume.tensor.startup import load_blas
+from relume import autograd
+from relume.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+
+__version__ = "0.1.0"
+
+load_blas()
+globals().update(public_functions())
+
+# Rooms that are loaded when somebody asks for them.
+_LAZY_MODULES = ("bridge", "compat", "converters", "legacy_nn")
+_LAZY_NAMES = {
+    "load": "relume.converters",
+    "load_all": "relume.converters",
+    "loads": "relume.converters",
+    "save": "relume.converters",
+    "dumps": "relume.converters",
+    "convert": "relume.converters",
+    "compare": "relume.converters",
+    "FileFormatError": "relume.converters",
+    "Table": "relume.converters",
+    "TorchObject": "relume.converters",
+    "LuaFunction": "relume.converters",
+    "manual_seed": "relume.tensor.random",
+    "initial_seed": "relume.tensor.random",
+    "seed": "relume.tensor.random",
+    "get_rng_state": "relume.tensor.random",
+    "set_rng_state": "relume.tensor.random",
+    "Generator": "relume.tensor.random",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY_MODULES:
+        return importlib.import_module(f"relume.{name}")
+    if name in _LAZY_NAMES:
+        value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'relume' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES})

@@ -1,0 +1,17 @@
+"""The core of data: dtypes, storages, tensors, the op registry and NumPy interop.
+
+The C++ core lives beside this file; `tensor/python/*.cpp` binds it. Importing this package
+adds the Python parts (printing, conversions, methods with several meanings) to
+`relume.Tensor`.
+"""
+
+from relume.tensor import dtypes, functions, interop, printing, serialization
+from relume.tensor.creation import as_tensor, from_dlpack, from_numpy, tensor
+
+__all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
+
+functions.install()
+interop.install()
+printing.install()
+serialization.install()
+del dtypes

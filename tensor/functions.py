@@ -1,0 +1,244 @@
+"""Functions and methods with more than one meaning, composed of registered ops.
+
+Everything else of `relume.Tensor` is either an op of the registry, which is a method by
+itself, or a property of the C++ object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relume import _C
+from relume._C import Tensor
+from relume.tensor import dtypes
+from relume.tensor.devices import check_device, device
+from relume.tensor.dtypes import dtype as DType
+
+_ops = _C.ops
+
+
+def _dimension(dim: Any, axis: Any) -> Any:
+    if dim is not None and axis is not None:
+        raise TypeError("give either dim or axis, not both")
+    return axis if dim is None else dim
+
+
+def _extreme(name: str, input: Tensor, dim: Any, keepdim: bool, axis: Any) -> Any:
+    if isinstance(dim, Tensor):
+        return _ops[f"{name}imum"](input, dim)
+    dim = _dimension(dim, axis)
+    if dim is None:
+        return _ops[f"a{name}"](input)
+    return _ops[f"{name}_with_indices"](input, dim, keepdim)
+
+
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None) -> Any:
+    """The largest element; with `dim` the pair (values, indices); of two tensors the larger.
+
+    Args:
+        dim: a dimension (0-based), or a tensor to compare with element by element.
+        keepdim: keep the dimension with size 1.
+
+    >>> import relume as rl
+    >>> rl.max(rl.tensor([1, 3, 2]))
+    tensor(3)
+    >>> values, indices = rl.max(rl.tensor([[1, 3], [5, 4]]), 1)
+    >>> indices
+    tensor([1, 0])
+    """
+    return _extreme("max", input, dim, keepdim, axis)
+
+
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None) -> Any:
+    """The smallest element; with `dim` the pair (values, indices); of two tensors the smaller.
+
+    >>> import relume as rl
+    >>> rl.min(rl.tensor([4, 3, 7]))
+    tensor(3)
+    """
+    return _extreme("min", input, dim, keepdim, axis)
+
+
+def _to(
+    tensor: Tensor, *targets: Any, dtype: Any = None, device: Any = None, copy: bool = False
+) -> Tensor:
+    """The tensor in another type or on another device; itself when nothing changes.
+
+    Args:
+        targets: a dtype (or its name), a device ("cpu"), or a tensor to be like.
+        copy: a new tensor in any case.
+
+    >>> import relume as rl
+    >>> rl.tensor([1.5]).to("int64")
+    tensor([1])
+    """
+    for target in targets:
+        if isinstance(target, Tensor):
+            dtype = target.dtype
+        elif isinstance(target, str) and target.split(":")[0] in ("cpu", "cuda"):
+            device = target
+        else:
+            dtype = target
+    check_device(device)
+    if dtype is None or tensor.dtype == dtype:
+        return tensor.clone() if copy else tensor
+    return tensor.to_dtype(dtype)
+
+
+def _converter(dtype: DType) -> Any:
+    def convert(tensor: Tensor) -> Tensor:
+        return tensor if tensor.dtype is dtype else tensor.to_dtype(dtype)
+
+    convert.__doc__ = f"The tensor as {dtype.name}; itself when it is that already."
+    return convert
+
+
+_TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes._ALL if kind.torch_typename}
+
+
+def _type(tensor: Tensor, target: Any = None) -> Any:
+    """Torch7's name of the type; with an argument the tensor in that type."""
+    if target is None:
+        return tensor.torch_typename
+    return tensor.to(_TORCH_TYPES.get(target, target))
+
+
+def _new_method(name: str) -> Any:
+    create = _ops[name]
+
+    def new(tensor: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        result = create(*size, dtype=tensor.dtype if dtype is None else dtype)
+        return result.requires_grad_() if requires_grad else result
+
+    new.__doc__ = f"relume.{name}(*size) in the type of this tensor."
+    return new
+
+
+def _new_full(tensor: Tensor, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """relume.full(size, fill_value) in the type of this tensor."""
+    return _ops["full"](size, fill_value, dtype=tensor.dtype if dtype is None else dtype)
+
+
+def _new_tensor(tensor: Tensor, data: Any, dtype: Any = None) -> Tensor:
+    """relume.tensor(data) in the type of this tensor."""
+    return _C.tensor_from_data(data, tensor.dtype if dtype is None else dtype)
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+    """Numbers from `start` (0 when only one is given) up to, not including, `end`.
+
+    >>> arange(3)
+    tensor([0, 1, 2])
+    """
+    if end is None:
+        start, end = 0, start
+    return _ops["arange"](start, end, step, dtype=dtype)
+
+
+def _creation(name: str) -> Any:
+    """A creation op that also takes device= and requires_grad=."""
+    op = _ops[name]
+
+    def create(
+        *arguments: Any, device: Any = None, requires_grad: bool = False, **options: Any
+    ) -> Tensor:
+        check_device(device)
+        result = op(*arguments, **options)
+        return result.requires_grad_() if requires_grad else result
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = op.__doc__
+    create.__signature__ = op.__signature__
+    return create
+
+
+CREATION_OPS = [
+    "zeros", "ones", "empty", "full", "linspace", "eye", "rand", "randn", "randperm",
+    "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
+]  # fmt: skip
+
+
+def public_functions() -> dict[str, Any]:
+    """Everything that `relume` exports from here: ops of the registry and the functions above."""
+    functions: dict[str, Any] = {}
+    for row in _C.registry():
+        if not {"internal", "method_only", "in_place"} & set(row["traits"]):
+            functions[row["name"]] = _ops[row["name"]]
+    functions.update({name: _creation(name) for name in CREATION_OPS if name in _ops})
+    if "arange" in _ops:
+        functions["arange"] = arange
+    functions.update(max=max, min=min)
+    return functions
+
+
+def _transposed(tensor: Tensor) -> Tensor:
+    """All dimensions in reverse order."""
+    return tensor.permute(tuple(range(tensor.ndim))[::-1])
+
+
+def _matrix_transposed(tensor: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    return tensor.transpose(-2, -1)
+
+
+def _backward(
+    tensor: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """Adds the gradient of this tensor to `grad` of every leaf that it was computed from.
+
+    Args:
+        gradient: what to start with, of this tensor's shape; may be left out for one element.
+        retain_graph: keep what the graph has saved, so that backward can run again.
+        create_graph: record the backward pass itself, for gradients of gradients.
+
+    Raises:
+        RuntimeError: nothing to differentiate, a graph that was freed, or a saved tensor that
+            was changed in place.
+
+    >>> import relume as rl
+    >>> x = rl.tensor([3.0], requires_grad=True)
+    >>> (x * x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
+    retain = create_graph if retain_graph is None else retain_graph
+    _C.run_backward((tensor,), (gradient,), (), retain, create_graph, False)
+
+
+def install() -> None:
+    """Adds the methods to Tensor."""
+    Tensor.max = max
+    Tensor.min = min
+    Tensor.to = _to
+    Tensor.type = _type
+    Tensor.type_as = lambda tensor, other: tensor.to(other.dtype)
+    Tensor.view_as = lambda tensor, other: tensor.view(other.shape)
+    Tensor.expand_as = lambda tensor, other: tensor.expand(other.shape)
+    Tensor.reshape_as = lambda tensor, other: tensor.reshape(other.shape)
+    Tensor.cpu = lambda tensor: tensor
+    Tensor.T = property(_transposed)
+    Tensor.mT = property(_matrix_transposed)
+    Tensor.device = property(lambda tensor: device(tensor._device_name))
+    Tensor.backward = _backward
+    Tensor.new_tensor = _new_tensor
+    Tensor.new_full = _new_full
+    for name in ("zeros", "ones", "empty"):
+        if name in _ops:
+            setattr(Tensor, f"new_{name}", _new_method(name))
+    names = {
+        "bool": dtypes.bool_,
+        "byte": dtypes.uint8,
+        "char": dtypes.int8,
+        "short": dtypes.int16,
+        "int": dtypes.int32,
+        "long": dtypes.int64,
+        "half": dtypes.float16,
+        "bfloat16": dtypes.bfloat16,
+        "float": dtypes.float32,
+        "double": dtypes.float64,
+    }
+    for name, kind in names.items():
+        setattr(Tensor, name, _converter(kind))

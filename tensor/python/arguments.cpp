@@ -1,0 +1,196 @@
+#include "tensor/python/arguments.h"
+
+#include "tensor/python/creation.h"
+
+namespace relume {
+namespace {
+
+[[noreturn]] void wrong_type(const ArgumentPlace& place, const char* expected, PyObject* got) {
+  throw TypeError(message(place.function, "(): argument '", place.argument->name, "' must be ", expected,
+                          ", not ", type_name(got)));
+}
+
+// An attribute of the numpy module, looked up once and kept for ever. NumPy is a runtime
+// requirement, and it is imported before the first tensor is made.
+PyObject* numpy_attribute(const char* name) {
+  nb::object attribute = nb::module_::import_("numpy").attr(name);
+  return attribute.release().ptr();
+}
+
+int64_t integer_from(PyObject* object, const ArgumentPlace& place) {
+  if (!PyIndex_Check(object) || PyFloat_Check(object)) wrong_type(place, "int", object);
+  nb::object index = checked(PyNumber_Index(object));
+  const long long value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) throw_python_error();
+  return value;
+}
+
+Value integers_from_sequence(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
+  if (PyIndex_Check(object) && !(is_tensor(object) && unwrap(object)->ndim > 0) &&
+      !is_numpy_array(object)) {
+    return to_integers(&object, 1, place, memory);
+  }
+  const bool is_list = PyTuple_Check(object) || PyList_Check(object) || is_numpy_array(object) ||
+                       is_tensor(object) || PyRange_Check(object);
+  if (!is_list) wrong_type(place, "int or a tuple of ints", object);
+  nb::object items = checked(PySequence_Fast(object, "expected a sequence"));
+  return to_integers(PySequence_Fast_ITEMS(items.ptr()),
+                     static_cast<int>(PySequence_Fast_GET_SIZE(items.ptr())), place, memory);
+}
+
+Value tensors_from_sequence(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) {
+    wrong_type(place, "a list or tuple of Tensors", object);
+  }
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+  PyObject** items = PySequence_Fast_ITEMS(object);
+  TensorBody** list = memory.tensors(static_cast<int>(count));
+  const bool missing_allowed = place.argument->type_name == "Tensor?[]";
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (is_tensor(items[i])) {
+      list[i] = memory.keep(unwrap_tensor(items[i]));
+    } else if (missing_allowed && items[i] == Py_None) {
+      list[i] = nullptr;
+    } else {
+      throw TypeError(message(place.function, "(): argument '", place.argument->name,
+                              "' must be a list or tuple of Tensors, but item ", i, " is ",
+                              type_name(items[i])));
+    }
+  }
+  return Value(list, static_cast<int>(count));
+}
+
+Value boolean_from(PyObject* object, const ArgumentPlace& place) {
+  if (object == Py_True || object == Py_False) return Value(object == Py_True);
+  if (!PyLong_Check(object) && !is_numpy_scalar(object)) wrong_type(place, "bool", object);
+  const int truth = PyObject_IsTrue(object);
+  if (truth < 0) throw_python_error();
+  return Value(truth != 0);
+}
+
+Value scalar_from(PyObject* object, const ArgumentPlace& place, const char* expected) {
+  Value value;
+  if (number_value(object, value)) return value;
+  if (is_tensor(object) && unwrap(object)->numel == 1) {
+    const Tensor tensor = unwrap_tensor(object);
+    if (is_floating(tensor.dtype())) return Value(item_as_double(tensor));
+    return Value(item_as_int(tensor));
+  }
+  wrong_type(place, expected, object);
+}
+
+Value real_from(PyObject* object, const ArgumentPlace& place) {
+  return Value(scalar_from(object, place, "float").as_double());
+}
+
+}  // namespace
+
+int64_t* ArgumentMemory::integers(int count) {
+  if (used_ + count <= kInline) {
+    used_ += count;
+    return inline_integers_ + used_ - count;
+  }
+  more_integers_.emplace_back(count);
+  return more_integers_.back().data();
+}
+
+TensorBody** ArgumentMemory::tensors(int count) {
+  tensor_lists_.emplace_back(count);
+  return tensor_lists_.back().data();
+}
+
+TensorBody* ArgumentMemory::keep(Tensor tensor) {
+  tensors_.push_back(std::move(tensor));
+  return tensors_.back().body();
+}
+
+const char* ArgumentMemory::keep(nb::object text, const char* characters) {
+  objects_.push_back(std::move(text));
+  return characters;
+}
+
+bool is_numpy_array(PyObject* object) {
+  static PyObject* type = numpy_attribute("ndarray");
+  return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type));
+}
+
+bool is_numpy_scalar(PyObject* object) {
+  static PyObject* type = numpy_attribute("generic");
+  return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type));
+}
+
+bool number_value(PyObject* object, Value& value) {
+  if (PyFloat_Check(object)) {
+    value = Value(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  if (PyBool_Check(object)) {
+    value = Value(object == Py_True);
+    return true;
+  }
+  if (PyLong_Check(object)) {
+    const long long integer = PyLong_AsLongLong(object);
+    if (integer == -1 && PyErr_Occurred()) throw_python_error();
+    value = Value(static_cast<int64_t>(integer));
+    return true;
+  }
+  if (!is_numpy_scalar(object)) return false;
+  nb::object item = checked(PyObject_CallMethod(object, "item", nullptr));
+  return (PyFloat_Check(item.ptr()) || PyLong_Check(item.ptr())) && number_value(item.ptr(), value);
+}
+
+bool operand_value(PyObject* object, Value& value, ArgumentMemory& memory) {
+  if (is_tensor(object)) {
+    value = Value(unwrap(object));
+    return true;
+  }
+  if (number_value(object, value)) return true;
+  if (!is_numpy_array(object)) return false;
+  value = Value(memory.keep(tensor_from_array(object, ArrayMemory::share_if_possible)));
+  return true;
+}
+
+Value to_integers(PyObject* const* objects, int count, const ArgumentPlace& place, ArgumentMemory& memory) {
+  int64_t* values = memory.integers(count);
+  for (int i = 0; i < count; ++i) values[i] = integer_from(objects[i], place);
+  return Value(IntSpan(values, count));
+}
+
+Value to_value(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
+  const Argument& argument = *place.argument;
+  if (object == Py_None && argument.optional) return Value();
+  switch (argument.type) {
+    case ArgumentType::tensor:
+      if (is_tensor(object)) return Value(unwrap(object));
+      if (is_numpy_array(object)) wrong_type(place, "Tensor (see relume.from_numpy)", object);
+      wrong_type(place, "Tensor", object);
+    case ArgumentType::tensor_or_scalar: {
+      Value value;
+      if (operand_value(object, value, memory)) return value;
+      wrong_type(place, "Tensor or number", object);
+    }
+    case ArgumentType::tensors:
+      return tensors_from_sequence(object, place, memory);
+    case ArgumentType::scalar:
+      return scalar_from(object, place, "a number");
+    case ArgumentType::integer:
+      return Value(integer_from(object, place));
+    case ArgumentType::integers:
+      return integers_from_sequence(object, place, memory);
+    case ArgumentType::real:
+      return real_from(object, place);
+    case ArgumentType::boolean:
+      return boolean_from(object, place);
+    case ArgumentType::dtype:
+      return Value(to_dtype(object));
+    case ArgumentType::text: {
+      if (!PyUnicode_Check(object)) wrong_type(place, "str", object);
+      const char* characters = PyUnicode_AsUTF8(object);
+      if (!characters) throw_python_error();
+      return Value(memory.keep(nb::borrow(object), characters));
+    }
+  }
+  return Value();
+}
+
+}  // namespace relume

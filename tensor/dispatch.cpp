@@ -47,7 +47,7 @@ const char* type_of(const Value& value) {
 
 // The arguments of one call: checked against the schema, completed by defaults.
 struct Arguments {
-  Value values[kMaxArguments];
+  Value* values = reinterpret_cast<Value*>(memory_);
   int64_t single_integers[kMaxArguments];  // an int given for an int[]
   TensorBody* single_tensors[kMaxArguments];
 
@@ -65,11 +65,15 @@ struct Arguments {
       } else if (!argument.optional) {
         throw TypeError(message(op.name(), "(): argument '", argument.name, "' (", argument.type_name,
                                 ") is missing"));
+      } else {
+        values[i] = Value();
       }
     }
   }
 
  private:
+  alignas(Value) unsigned char memory_[kMaxArguments * sizeof(Value)];  // only what is used is set
+
   bool fits(const Argument& argument, int i) {
     Value& value = values[i];
     if (value.is_none()) return argument.optional || (argument.has_default && argument.default_value.is_none());
@@ -103,20 +107,27 @@ struct Arguments {
   }
 };
 
-Device common_device(const Op& op, const Value* values, int count) {
+// What the dispatcher needs to know of a call's tensors.
+struct Survey {
   Device device;
-  const TensorBody* first = nullptr;
+  bool wants_gradient = false;
+};
+
+Survey survey(const Op& op, const Value* values, int count) {
+  Survey result;
+  bool has_device = false;
   for_each_tensor(values, count, [&](const TensorBody* body) {
+    result.wants_gradient |= wants_gradient(body);
     if (!body->storage) return;
-    if (!first) {
-      first = body;
-      device = body->storage->device;
-    } else {
-      check(body->storage->device == device, op.name(), "(): all tensors must be on one device, got ",
-            device, " and ", body->storage->device);
+    if (!has_device) {
+      has_device = true;
+      result.device = body->storage->device;
+    } else if (__builtin_expect(body->storage->device != result.device, 0)) {
+      throw ValueError(message(op.name(), "(): all tensors must be on one device, got ", result.device, " and ",
+                               body->storage->device));
     }
   });
-  return device;
+  return result;
 }
 
 // A leaf's value is what its gradient is taken with respect to: it may not change under the tape.
@@ -136,10 +147,6 @@ void check_writable(const Op& op, const Tensor& tensor) {
 
 }  // namespace
 
-bool wants_gradient(const TensorBody* body) {
-  return body->requires_grad || (body->base && body->base->requires_grad);
-}
-
 void set_record_hook(RecordHook hook) { record_hook = hook; }
 void set_trace_hook(TraceHook hook) { trace_hook = hook; }
 
@@ -150,13 +157,13 @@ std::vector<Tensor> Call::tensors(int i) const {
   return list;
 }
 
-Tensor Call::output(int i, IntSpan shape, DType dtype) {
+const Tensor& Call::output(int i, IntSpan shape, DType dtype) {
   if (outputs.size() <= i) outputs.resize(i + 1);
-  Tensor given = outputs[i];
-  const int argument_count = static_cast<int>(op.schema.arguments.size());
-  if (given.defined()) {
+  if (outputs[i].defined()) {
+    const Tensor given = outputs[i];
     bool usable = given.shape() == shape && given.dtype() == dtype;
     if (usable) {
+      const int argument_count = static_cast<int>(op.schema.arguments.size());
       for_each_tensor(arguments, argument_count, [&](TensorBody* body) {
         if (body == given.body() && op.has(Trait::elementwise)) return;
         Tensor input = Tensor::borrow(body);
@@ -165,12 +172,12 @@ Tensor Call::output(int i, IntSpan shape, DType dtype) {
     }
     if (usable) {
       check_writable(op, given);
-      return given;
+      return outputs[i];
     }
     if (given_.size() <= i) given_.resize(i + 1);
     given_[i] = given;
   }
-  outputs[i] = empty(shape, dtype, given.defined() ? given.device() : common_device(op, arguments, argument_count));
+  outputs[i] = empty(shape, dtype, device);
   return outputs[i];
 }
 
@@ -207,15 +214,16 @@ void run(Call& call) {
   const Op& op = call.op;
   ThreadState& state = thread_state();
   const int argument_count = static_cast<int>(op.schema.arguments.size());
-  const Device device = common_device(op, call.arguments, argument_count);
-  const Kernel kernel = op.kernels[static_cast<int>(device.type)];
+  const Survey inputs = survey(op, call.arguments, argument_count);
+  call.device = inputs.device;
+  const Kernel kernel = op.kernels[static_cast<int>(call.device.type)];
   if (__builtin_expect(kernel == nullptr, 0)) {
-    throw NotImplementedError(message(op.name(), "() has no implementation on ", device));
+    throw NotImplementedError(message(op.name(), "() has no implementation on ", call.device));
   }
 
   bool record = false;
   if (state.grad_mode && !op.has(Trait::not_differentiable)) {
-    for_each_tensor(call.arguments, argument_count, [&](const TensorBody* body) { record |= wants_gradient(body); });
+    record = inputs.wants_gradient;
     if (call.in_place) {
       check_in_place(op, call.outputs[0].body());
       record |= wants_gradient(call.outputs[0].body());

@@ -35,6 +35,7 @@ struct Call {
   Outputs outputs;    // a kernel fills them; with out= or in place, outputs[0..] are given
   bool has_out = false;
   bool in_place = false;  // outputs[0] is the first argument
+  Device device;          // of the inputs: where outputs are made
 
   explicit Call(const Op& op, Value* arguments) : op(op), arguments(arguments) {}
 
@@ -60,7 +61,7 @@ struct Call {
   // that the kernel could trip over. Otherwise a fresh one whose contents the
   // dispatcher copies into the given one after the kernel has returned (out= of
   // another shape is resized when it is empty, and refused otherwise).
-  Tensor output(int i, IntSpan shape, DType dtype);
+  const Tensor& output(int i, IntSpan shape, DType dtype);
 
   // Sets output `i` to a tensor that the kernel made some other way (a view, a result
   // of other ops); copied into out= where one was given.
@@ -82,7 +83,9 @@ Outputs invoke_into(const Op& op, const Value* values, int count, const Tensor* 
 Tensor invoke_in_place(const Op& op, const Value* values, int count);
 
 // Does a gradient flow to this tensor (or to what it is a view of)?
-bool wants_gradient(const TensorBody* body);
+inline bool wants_gradient(const TensorBody* body) {
+  return body->requires_grad || (body->base && body->base->requires_grad);
+}
 
 // Set by autograd: records a call whose inputs require a gradient.
 using RecordHook = void (*)(Call& call);

@@ -17,12 +17,28 @@ struct RetiredBlock {
   RetiredBlock* next;
 };
 
+constexpr std::size_t kHeaderBytes = (sizeof(Storage) + 63) / 64 * 64;
+constexpr std::size_t kInlineBytes = 128;
+
+bool is_inline(const Storage* storage) {
+  return storage->data == reinterpret_cast<const char*>(storage) + kHeaderBytes;
+}
+
 }  // namespace
 
 void* Storage::operator new(std::size_t size) { return allocate_memory(size); }
 void Storage::operator delete(void* pointer, std::size_t size) { free_memory(pointer, size); }
 
 Ref<Storage> Storage::allocate(std::size_t bytes, DType dtype, Device device) {
+  if (device.type == DeviceType::cpu && bytes <= kInlineBytes) {
+    char* block = static_cast<char*>(allocate_memory(kHeaderBytes + kInlineBytes));
+    auto storage = Ref<Storage>::steal(::new (block) Storage);
+    storage->dtype = dtype;
+    storage->data = block + kHeaderBytes;
+    storage->bytes = bytes;
+    storage->inline_data = true;
+    return storage;
+  }
   auto storage = Ref<Storage>::steal(new Storage);
   storage->dtype = dtype;
   storage->device = device;
@@ -50,7 +66,9 @@ void Storage::resize(std::size_t new_bytes) {
   void* fresh = memory.allocate(device.index, new_bytes);
   check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", device);
   std::memcpy(fresh, data, std::min(bytes, new_bytes));
-  if (exported) {
+  if (inline_data && is_inline(this)) {
+    // the old block goes with the header
+  } else if (exported) {
     retired = new RetiredBlock{data, bytes, static_cast<RetiredBlock*>(retired)};
   } else {
     memory.free(device.index, data, bytes);
@@ -63,7 +81,7 @@ void Storage::resize(std::size_t new_bytes) {
 void Storage::destroy(Storage* storage) {
   if (storage->deleter) {
     storage->deleter(storage->context);
-  } else if (storage->data) {
+  } else if (storage->data && !(storage->inline_data && is_inline(storage))) {
     const DeviceInterface& memory = device_interface(storage->device.type);
     memory.free(storage->device.index, storage->data, storage->bytes);
     for (auto* block = static_cast<RetiredBlock*>(storage->retired); block;) {
@@ -73,7 +91,11 @@ void Storage::destroy(Storage* storage) {
       block = next;
     }
   }
-  delete storage;
+  if (storage->inline_data) {
+    free_memory(storage, kHeaderBytes + kInlineBytes);
+  } else {
+    delete storage;
+  }
 }
 
 }  // namespace relume

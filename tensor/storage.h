@@ -24,6 +24,7 @@ struct Storage {
   RefCount references;
   void (*deleter)(void* context) = nullptr;  // for foreign memory
   void* context = nullptr;
+  bool inline_data = false;        // a small block right behind this header
   void* retired = nullptr;         // exported blocks that a resize replaced, freed with this
   void* python_object = nullptr;   // borrowed; the wrapper clears it
 

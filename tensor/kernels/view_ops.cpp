@@ -129,7 +129,7 @@ void unsqueeze_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   const int dim = wrap_dim(call.integer(1), input.ndim() + 1);
   Dims shape(input.shape()), strides(input.strides());
-  strides.insert(dim, dim < input.ndim() ? shape[dim] * strides[dim] : 1);
+  strides.insert(dim, dim < input.ndim() ? input.size(dim) * input.stride(dim) : 1);
   shape.insert(dim, 1);
   call.set_output(0, view_of(input, 0, shape, strides));
 }

@@ -23,6 +23,18 @@ To truncate(From value) {
   return static_cast<To>(fits ? static_cast<Wide>(value) : lowest);
 }
 
+// The float that a double lies at or next to, with its last bit set when they differ: it
+// rounds on to 16 bits as the double itself would.
+inline float round_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  if (back == value || back != back) return nearest;
+  uint32_t bits = bits_of(nearest);
+  const bool away_from_zero = value < 0 ? back < value : back > value;
+  if (away_from_zero) --bits;
+  return float_of(bits | 1u);
+}
+
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -30,7 +42,8 @@ To convert(From value) {
   } else if constexpr (is_half_type<From>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (is_half_type<To>) {
-    return To(static_cast<float>(value));
+    if constexpr (std::is_same_v<From, float>) return To(value);
+    return To(round_to_odd(static_cast<double>(value)));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

@@ -1,0 +1,35 @@
+"""`relume convert`: the weights of a file for other tools."""
+
+from __future__ import annotations
+
+import dataclasses
+import json as json_format
+from pathlib import Path
+
+import relume
+from relume.command_line.output import console, progress, status
+from relume.converters import object_tree, weights
+
+
+def convert(file: Path, out: Path, *, everything: bool, select: str, json: bool) -> bool:
+    """Returns whether there was anything to convert."""
+    if out.suffix.lower() not in weights.FORMATS:
+        raise ValueError(f"OUT should end in {', '.join(weights.FORMATS)}, got {str(out)!r}")
+    with status(f"reading {file}"):
+        root = relume.load(file)
+        if select:
+            root = object_tree.select(root, select)
+        count = len(weights.collect(root, everything=everything).arrays)
+    try:
+        with progress("writing", count) as advance:
+            report = weights.convert(root, out, everything=everything, progress=advance)
+    except weights.NothingToConvert as error:
+        console(error=True).print(f"cannot convert {file}: {error}", markup=False)
+        return False
+    if json:
+        print(json_format.dumps(dataclasses.asdict(report)))
+        return True
+    print(report)
+    for alias, name in report.aliases.items():
+        print(f"  {alias} is {name}")
+    return True

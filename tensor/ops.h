@@ -13,6 +13,12 @@ inline const OpFunction abs{"abs"}, sign{"sign"}, exp{"exp"}, log{"log"}, sqrt{"
 inline const OpFunction eq{"eq"}, ne{"ne"}, lt{"lt"}, le{"le"}, gt{"gt"}, ge{"ge"},
     logical_and{"logical_and"}, logical_not{"logical_not"};
 inline const OpFunction maximum{"maximum"}, minimum{"minimum"}, where{"where"}, clamp{"clamp"};
+inline const OpFunction addcmul{"addcmul"}, floor_divide{"floor_divide"}, trunc{"trunc"}, erf{"erf"}, sinh{"sinh"},
+    cosh{"cosh"}, rsqrt{"rsqrt"};
+inline const OpFunction tanh_backward{"tanh_backward"}, sigmoid_backward{"sigmoid_backward"},
+    sqrt_backward{"sqrt_backward"}, square_backward{"square_backward"}, relu_backward{"relu_backward"},
+    threshold_backward{"threshold_backward"}, leaky_relu_backward{"leaky_relu_backward"},
+    elu_backward{"elu_backward"}, softplus_backward{"softplus_backward"}, clamp_backward{"clamp_backward"};
 inline const OpFunction sum{"sum"}, mean{"mean"}, sum_to{"sum_to"};
 inline const OpFunction matmul{"matmul"};
 inline const OpFunction reshape{"reshape"}, expand{"expand"}, permute{"permute"}, transpose{"transpose"},

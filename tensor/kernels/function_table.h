@@ -1,0 +1,57 @@
+// The inner loops of element-wise functions, by function and element type.
+#pragma once
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace relume {
+
+enum class Function : uint8_t {
+  // one operand
+  neg, abs, sign, square, reciprocal, sqrt, rsqrt,
+  exp, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+  sigmoid, erf, floor, ceil, round, trunc, frac,
+  logical_not, bitwise_not, isnan, isinf, isfinite,
+  // one operand and parameters
+  relu, leaky_relu, elu, softplus, threshold, clamp, clamp_min, clamp_max,
+  // two operands
+  add, sub, mul, div, add_scaled, floor_divide, remainder, fmod, pow, atan2, maximum, minimum,
+  eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor,
+  bitwise_and, bitwise_or, bitwise_xor,
+  prelu, tanh_backward, sigmoid_backward, sqrt_backward, square_backward, relu_backward, threshold_backward,
+  leaky_relu_backward, elu_backward, softplus_backward, clamp_backward,
+  // three operands
+  where, addcmul, addcdiv, lerp,
+  count,
+};
+
+// Applies a function to `count` elements: data[0] is the output, data[1], ... the operands;
+// `strides` are in bytes. `parameters` are numbers of the type that is computed in (float for
+// the 16-bit types). Only an operand that begins where the output does, with its strides, may
+// overlap the output.
+using Loop = void (*)(char* const* data, const int64_t* strides, int64_t count,
+                      const void* parameters);
+
+struct LoopTable {
+  Loop loops[static_cast<int>(Function::count)][kDTypeCount] = {};
+};
+
+// nullptr where the function does not take that type.
+Loop find_loop(Function function, DType dtype);
+
+// What each instruction set adds to the table, floating types first; defined by *.isa.cpp.
+#define RELUME_DECLARE_LOOPS(isa)                \
+  namespace isa {                                \
+  void add_unary_loops(LoopTable& table);        \
+  void add_math_loops(LoopTable& table);         \
+  void add_activation_loops(LoopTable& table);   \
+  void add_arithmetic_loops(LoopTable& table);   \
+  void add_comparison_loops(LoopTable& table);   \
+  void add_ternary_loops(LoopTable& table);      \
+  }
+RELUME_DECLARE_LOOPS(baseline)
+RELUME_DECLARE_LOOPS(avx2)
+RELUME_DECLARE_LOOPS(avx512)
+#undef RELUME_DECLARE_LOOPS
+
+}  // namespace relume

@@ -1,0 +1,63 @@
+// Functions of three elements.
+#include "tensor/kernels/loops.h"
+
+namespace relume {
+namespace RELUME_ISA {
+namespace {
+
+template <class T>
+struct Addcmul {
+  T value;
+  T operator()(T a, T b, T c) const { return static_cast<T>(a + value * b * c); }
+};
+template <class T>
+struct Addcdiv {
+  T value;
+  T operator()(T a, T b, T c) const { return a + value * b / c; }
+};
+template <class T>
+struct Lerp {
+  T operator()(T start, T end, T weight) const { return start + weight * (end - start); }
+};
+
+// The condition is bool whatever the type of the others.
+template <class T>
+void where_loop(char* const* data, const int64_t* strides, int64_t count, const void*) {
+  constexpr int64_t size = sizeof(T);
+  if (strides[0] == size && strides[1] == 1 && strides[2] == size && strides[3] == size) {
+    T* out = reinterpret_cast<T*>(data[0]);
+    const uint8_t* condition = reinterpret_cast<const uint8_t*>(data[1]);
+    const T* a = reinterpret_cast<const T*>(data[2]);
+    const T* b = reinterpret_cast<const T*>(data[3]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const T x = a[i], y = b[i];
+      out[i] = condition[i] ? x : y;
+    }
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    element<T>(data[0], strides[0], i) = element<uint8_t>(data[1], strides[1], i)
+                                             ? element<T>(data[2], strides[2], i)
+                                             : element<T>(data[3], strides[3], i);
+  }
+}
+
+template <class... Ts>
+void fill_where(LoopTable& table, Types<Ts...>) {
+  ((table.loops[static_cast<int>(Function::where)][static_cast<int>(DTypeOf<Ts>::value)] =
+        where_loop<Ts>),
+   ...);
+}
+
+}  // namespace
+
+void add_ternary_loops(LoopTable& table) {
+  fill_where(table, AllTypes{});
+  fill<Addcmul, 3>(table, Function::addcmul, NumberTypes{});
+  fill<Addcdiv, 3>(table, Function::addcdiv, FloatingTypes{});
+  fill<Lerp, 3>(table, Function::lerp, FloatingTypes{});
+}
+
+}  // namespace RELUME_ISA
+}  // namespace relume

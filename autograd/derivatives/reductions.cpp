@@ -7,7 +7,7 @@
 namespace relume {
 namespace {
 
-const OpFunction flip{"flip"}, cumsum{"cumsum"}, scatter{"scatter"}, gather{"gather"};
+const OpFunction flip{"flip"}, cumsum{"cumsum"}, scatter{"scatter"};
 
 DimSet dims_of(Backward& b, int argument) {
   const int ndim = b.shape(0).count;

@@ -147,7 +147,8 @@ def tensor(array):
     """A tensor with the layout of the array; read-only arrays are expanded anew."""
     if array.flags.writeable:
         return rl.from_numpy(array)
-    return rl.from_numpy(array[tuple(slice(0, 1) for _ in array.shape)].copy()).expand(array.shape)
+    first = np.array(array[(slice(0, 1),) * array.ndim])
+    return rl.from_numpy(first).expand(array.shape)
 
 
 @settings(max_examples=60, deadline=None)

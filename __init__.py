@@ -12,9 +12,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from relume import _C
+from relume import autograd
 from relume._C import Storage, Tensor
-from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor  # noqa: F401
+from relume.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
     bfloat16,
@@ -31,10 +32,34 @@ from relume.tensor.dtypes import (
 )
 from relume.tensor.functions import public_functions
 from relume.tensor.startup import load_blas
-from relume import autograd
-from relume.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
 
 __version__ = "0.1.0"
+__all__ = [
+    "Storage",
+    "Tensor",
+    "as_tensor",
+    "autograd",
+    "bfloat16",
+    "bool_",
+    "device",
+    "dtype",
+    "enable_grad",
+    "float16",
+    "float32",
+    "float64",
+    "from_dlpack",
+    "from_numpy",
+    "grad",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "tensor",
+    "uint8",
+]
 
 load_blas()
 globals().update(public_functions())

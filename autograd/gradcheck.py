@@ -9,8 +9,8 @@ import numpy as np
 
 from relume import _C
 from relume._C import Tensor
-from relume.autograd.gradients import grad
 from relume.autograd.grad_mode import no_grad
+from relume.autograd.gradients import grad
 
 
 class GradientError(AssertionError):
@@ -138,7 +138,7 @@ def _compare(
             if wrong.any():
                 place = tuple(int(n) for n in np.argwhere(wrong)[0])
                 raise GradientError(
-                    f"the derivative of output {k} (shape {output.shape}) with respect to input {i} "
+                    f"the derivative of output {k} (shape {output.shape}) for input {i} "
                     f"(shape {inputs[i].shape}) is wrong in {int(wrong.sum())} of {wrong.size} "
                     f"places; first: input element {place[0]}, output element {place[1]}: the tape "
                     f"says {matrix[place]:.8g}, differences say {expected[place]:.8g}"

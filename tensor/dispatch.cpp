@@ -139,6 +139,7 @@ void check_in_place(const Op& op, const TensorBody* target) {
 }
 
 void check_writable(const Op& op, const Tensor& tensor) {
+  if (tensor.numel() == 0) return;
   for (int i = 0; i < tensor.ndim(); ++i) {
     check(tensor.stride(i) != 0 || tensor.size(i) <= 1, op.name(),
           "(): cannot write into an expanded tensor: several elements share one place in memory; clone it first");

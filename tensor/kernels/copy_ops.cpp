@@ -8,6 +8,7 @@ namespace {
 
 // Elements that share a place (expanded dimensions) cannot each keep a value.
 void check_writable(const Tensor& target, const char* op) {
+  if (target.numel() == 0) return;
   for (int i = 0; i < target.ndim(); ++i) {
     check(target.stride(i) != 0 || target.size(i) <= 1, op,
           ": the tensor is expanded, several of its elements are one place in memory; "

@@ -1,0 +1,8 @@
+"""Settings for all tests."""
+
+from hypothesis import settings
+
+# The machine may be busy: no deadlines. A longer search: --hypothesis-profile=long
+settings.register_profile("quick", max_examples=40, deadline=None)
+settings.register_profile("long", max_examples=1000, deadline=None)
+settings.load_profile("quick")

@@ -136,6 +136,20 @@ relume_storage* relume_storage_new(int dtype, int64_t size) {
   });
 }
 
+relume_storage* relume_storage_part(relume_storage* storage, int64_t offset, int64_t size) {
+  return guarded<relume_storage*>(nullptr, [&] {
+    const int64_t available = static_cast<int64_t>(storage->size());
+    check<IndexError>(offset >= 0 && size >= 0 && offset <= available && size <= available - offset, "elements ",
+                      offset, " to ", offset + size, " of a storage of ", available);
+    const std::size_t item = item_size(storage->dtype);
+    storage->exported = true;  // never move what the part looks at
+    storage->retain();
+    Ref<Storage> part = Storage::wrap(static_cast<char*>(storage->data) + offset * item, size * item, storage->dtype,
+                                      [](void* parent) { static_cast<Storage*>(parent)->release(); }, storage);
+    return part.detach();
+  });
+}
+
 int relume_storage_resize(relume_storage* storage, int64_t size) {
   return guarded(-1, [&] {
     check(size >= 0, "a storage cannot have ", size, " elements");

@@ -55,6 +55,8 @@ RELUME_API void relume_tensor_bump_version(relume_tensor* tensor);
 
 /* Storages: `size` in elements. */
 RELUME_API relume_storage* relume_storage_new(int dtype, int64_t size);
+/* `size` elements of another storage: the same memory, which it keeps alive; not resizable. */
+RELUME_API relume_storage* relume_storage_part(relume_storage* storage, int64_t offset, int64_t size);
 RELUME_API int relume_storage_resize(relume_storage* storage, int64_t size);
 RELUME_API void relume_storage_retain(relume_storage* storage);
 RELUME_API void relume_storage_release(relume_storage* storage);

@@ -1,0 +1,399 @@
+-- The core's C interface (tensor/c_abi.h) as LuaJIT sees it: declarations, ownership of
+-- what C hands out, and the calls of registered ops.
+--
+-- A tensor in Lua is a reference cdata (`struct relume_DoubleTensor &`) to the TensorBody
+-- that Python and C++ hold as well. There is one struct name per element type, all of the
+-- same layout, so that each Torch7 class has a metatable of its own.
+local ffi = require 'ffi'
+local types = require 'relume.types'
+
+ffi.cdef [[
+typedef struct {
+   uint8_t type;
+   int32_t count;
+   union {
+      void *tensor;
+      int64_t integer;
+      double real;
+      bool boolean;
+      const int64_t *integers;
+      void *const *tensors;
+      uint8_t dtype;
+      const char *text;
+   };
+} relume_value;
+
+const char *relume_last_error(void);
+int relume_find_op(const char *name);
+const char *relume_op_schema(int op);
+int relume_call(int op, const relume_value *values, int count, void **results, int capacity);
+int relume_call_into(int op, const relume_value *values, int count, void *const *out, int out_count);
+int relume_call_in_place(int op, const relume_value *values, int count);
+
+void *relume_tensor_new(int dtype, int ndim, const int64_t *shape);
+void *relume_tensor_new_empty(int dtype);
+void *relume_tensor_alias(void *tensor);
+int relume_tensor_set(void *tensor, void *storage, int64_t offset, int ndim, const int64_t *shape,
+                      const int64_t *strides);
+int relume_tensor_resize(void *tensor, int ndim, const int64_t *shape);
+void relume_tensor_retain(void *tensor);
+void relume_tensor_release(void *tensor);
+void relume_tensor_bump_version(void *tensor);
+
+void *relume_storage_new(int dtype, int64_t size);
+void *relume_storage_part(void *storage, int64_t offset, int64_t size);
+int relume_storage_resize(void *storage, int64_t size);
+void relume_storage_retain(void *storage);
+void relume_storage_release(void *storage);
+
+int relume_grad_mode(int enabled);
+]]
+
+-- The first fields of TensorBody (tensor/tensor.h) and Storage (tensor/storage.h). The
+-- underscore keeps them apart from Torch7's methods of the same names.
+local layout = [[
+typedef struct relume_%(class)sStorage {
+   %(element)s *_data;
+   size_t _bytes;
+   uint8_t _dtype, _device_type;
+   int8_t _device_index;
+   bool _resizable, _exported;
+} relume_%(class)sStorage;
+
+typedef struct relume_%(class)sTensor {
+   relume_%(class)sStorage *_storage;
+   int64_t _offset, _numel;
+   int32_t _ndim;
+   uint8_t _dtype;
+   bool _contiguous, _requires_grad, _is_view;
+   int64_t _shape[16], _strides[16];
+} relume_%(class)sTensor;
+]]
+for _, row in ipairs(types.rows) do
+   ffi.cdef((layout:gsub('%%%((%w+)%)s', row)))
+   row.tensor_pointer = ffi.typeof('relume_' .. row.class .. 'Tensor *')
+   row.storage_pointer = ffi.typeof('relume_' .. row.class .. 'Storage *')
+   row.tensor_struct = ffi.typeof('relume_' .. row.class .. 'Tensor')
+   row.storage_struct = ffi.typeof('relume_' .. row.class .. 'Storage')
+   row.element_pointer = ffi.typeof(row.element .. ' *')
+end
+
+local C = ffi.load(require 'relume.library')
+local cast, collect, string_of = ffi.cast, ffi.gc, ffi.string
+local by_dtype = types.by_dtype
+local any_tensor = types.by_class.Byte.tensor_pointer
+local any_storage = types.by_class.Byte.storage_pointer
+local address_type = ffi.typeof 'uintptr_t'
+local void_pointer = ffi.typeof 'void *'
+
+local core = {C = C, max_dims = 16}
+
+-- Raises the core's message as an error of the caller of the function that called `fail`.
+local function fail()
+   error(string_of(C.relume_last_error()), 3)
+end
+core.fail = fail
+
+----------------------------------------------------------------------------------------
+-- Ownership. Lua's collector sees a 24-byte cdata, not the memory behind it, so bytes are
+-- counted here and a collection is forced each time that much has been handed out.
+
+local collect_every = 64 * 2 ^ 20
+local pending_bytes = 0
+
+local function count_bytes(bytes)
+   pending_bytes = pending_bytes + bytes
+   if pending_bytes > collect_every then
+      pending_bytes = 0
+      collectgarbage()
+   end
+end
+core.count_bytes = count_bytes
+
+local release_tensor, release_storage = C.relume_tensor_release, C.relume_storage_release
+local body_bytes = 400
+
+-- Wraps a tensor that the caller owns; it is released with the cdata.
+local function adopt(pointer, fresh_bytes)
+   if pointer == nil then fail() end
+   local dtype = cast(any_tensor, pointer)._dtype
+   count_bytes(body_bytes + (fresh_bytes or 0))
+   return collect(cast(by_dtype[dtype].tensor_pointer, pointer)[0], release_tensor)
+end
+core.adopt = adopt
+
+-- The same for the result of an op: its memory is new, unless it is a view.
+local function adopt_result(pointer)
+   local body = cast(any_tensor, pointer)
+   local row = by_dtype[body._dtype]
+   count_bytes(body_bytes + (body._is_view and 0 or tonumber(body._numel) * row.bytes))
+   return collect(cast(row.tensor_pointer, pointer)[0], release_tensor)
+end
+
+function core.adopt_storage(pointer)
+   if pointer == nil then fail() end
+   local row = by_dtype[cast(any_storage, pointer)._dtype]
+   return collect(cast(row.storage_pointer, pointer)[0], release_storage)
+end
+
+-- Another Lua object on a storage that somebody else holds; nil when there is none.
+function core.share_storage(pointer)
+   if pointer == nil then return nil end
+   C.relume_storage_retain(pointer)
+   return core.adopt_storage(pointer)
+end
+
+-- Addresses cross the languages as numbers: light userdata hold 47 bits only.
+local function address_of(object)
+   return tonumber(cast(address_type, cast(void_pointer, object)))
+end
+core.address_of = address_of
+
+function core.tensor_at(address)
+   local pointer = cast(void_pointer, cast(address_type, address))
+   C.relume_tensor_retain(pointer)
+   return adopt(pointer)
+end
+
+function core.storage_at(address)
+   return core.share_storage(cast(void_pointer, cast(address_type, address)))
+end
+
+-- Hands a reference of its own to a receiver in the other language.
+function core.give_tensor(tensor)
+   C.relume_tensor_retain(tensor)
+   return address_of(tensor)
+end
+
+----------------------------------------------------------------------------------------
+-- Kinds of cdata, known by their C type.
+
+local kinds = {}
+for _, row in ipairs(types.rows) do
+   local reference = tonumber(ffi.typeof('relume_' .. row.class .. 'Tensor &'))
+   local storage_reference = tonumber(ffi.typeof('relume_' .. row.class .. 'Storage &'))
+   kinds[reference] = {kind = 'tensor', row = row}
+   kinds[storage_reference] = {kind = 'storage', row = row}
+end
+
+local type, typeof = type, ffi.typeof
+
+-- The row of `types` of a tensor; nil for anything else.
+function core.tensor_row(value)
+   if type(value) ~= 'cdata' then return nil end
+   local found = kinds[tonumber(typeof(value))]
+   return found and found.kind == 'tensor' and found.row or nil
+end
+
+function core.storage_row(value)
+   if type(value) ~= 'cdata' then return nil end
+   local found = kinds[tonumber(typeof(value))]
+   return found and found.kind == 'storage' and found.row or nil
+end
+
+function core.is_tensor(value)
+   return core.tensor_row(value) ~= nil
+end
+
+function core.is_storage(value)
+   return core.storage_row(value) ~= nil
+end
+
+----------------------------------------------------------------------------------------
+-- Calls. Arguments go through one preallocated array: C never calls back into Lua, so
+-- nothing else can use it between filling and calling.
+
+local max_values = 16
+local values = ffi.new('relume_value[?]', max_values)
+local results = ffi.new('void *[?]', 16)
+local outs = ffi.new('void *[?]', 4)
+local lists = ffi.new('int64_t[8][16]')
+-- enum Value::Type of tensor/value.h
+local type_none, type_tensor, type_integer, type_real, type_boolean = 0, 1, 2, 3, 4
+local type_integers, type_tensors, type_dtype, type_text = 5, 6, 7, 8
+
+-- Ids of ops by name, looked up on first use.
+local ops = setmetatable({}, {
+   __index = function(self, name)
+      local id = C.relume_find_op(name)
+      if id < 0 then error("this build of relume has no operation '" .. name .. "'", 2) end
+      self[name] = id
+      return id
+   end,
+})
+core.ops = ops
+
+function core.has_op(name)
+   return C.relume_find_op(name) >= 0
+end
+
+local function set_tensor(i, tensor)
+   values[i].type = type_tensor
+   values[i].tensor = tensor
+end
+
+local function set_number(i, number)
+   values[i].type = type_real
+   values[i].real = number
+end
+
+local function set_integer(i, number)
+   values[i].type = type_integer
+   values[i].integer = number
+end
+
+-- Keeps tensor lists alive while a call runs.
+local tensor_list = ffi.new('void *[?]', 1)
+local tensor_list_size = 1
+
+local function set_list(i, list)
+   local n = #list
+   if n > 0 and core.is_tensor(list[1]) then
+      if n > tensor_list_size then
+         tensor_list, tensor_list_size = ffi.new('void *[?]', n), n
+      end
+      for k = 1, n do tensor_list[k - 1] = list[k] end
+      values[i].type, values[i].count, values[i].tensors = type_tensors, n, tensor_list
+   else
+      local place = lists[i % 8]
+      if n > 16 then error('at most 16 numbers in a list of sizes', 3) end
+      for k = 1, n do place[k - 1] = list[k] end
+      values[i].type, values[i].count, values[i].integers = type_integers, n, place
+   end
+end
+
+-- Fills argument `i` from any Lua value. Numbers become integers when they are integral,
+-- so that they fit arguments of either kind; rows of `types` are dtypes.
+local function set_value(i, value)
+   local kind = type(value)
+   if kind == 'cdata' then
+      set_tensor(i, value)
+   elseif kind == 'number' then
+      if value % 1 == 0 and value >= -2 ^ 53 and value <= 2 ^ 53 then
+         set_integer(i, value)
+      else
+         set_number(i, value)
+      end
+   elseif kind == 'nil' then
+      values[i].type = type_none
+   elseif kind == 'boolean' then
+      values[i].type, values[i].boolean = type_boolean, value
+   elseif kind == 'string' then
+      values[i].type, values[i].text = type_text, value
+   elseif value.dtype then
+      values[i].type, values[i].dtype = type_dtype, value.dtype
+   else
+      set_list(i, value)
+   end
+end
+
+-- op(arguments in schema order): fresh results, all of them.
+local function fill(count, ...)
+   for i = 1, count do
+      set_value(i - 1, (select(i, ...)))
+   end
+end
+
+function core.call(name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   local n = C.relume_call(ops[name], values, count, results, 16)
+   if n < 0 then fail() end
+   if n == 1 then return adopt_result(results[0]) end
+   local out = {}
+   for i = 1, n do out[i] = adopt_result(results[i - 1]) end
+   return unpack(out, 1, n)
+end
+
+-- Changes its first argument; also for ops that only have that form.
+function core.call_in_place(name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   if C.relume_call_in_place(ops[name], values, count) < 0 then fail() end
+end
+
+-- op(...) written into `out`, which may have another element type.
+function core.into(out, name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   outs[0] = out
+   if C.relume_call_into(ops[name], values, count, outs, 1) < 0 then fail() end
+   return out
+end
+
+function core.into2(first, second, name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   outs[0], outs[1] = first, second
+   if C.relume_call_into(ops[name], values, count, outs, 2) < 0 then fail() end
+   return first, second
+end
+
+-- result = op(a), op(a, b): the hot paths of element-wise code.
+function core.unary_into(op, out, a)
+   set_tensor(0, a)
+   outs[0] = out
+   if C.relume_call_into(op, values, 1, outs, 1) < 0 then fail() end
+   return out
+end
+
+function core.unary_in_place(op, a)
+   set_tensor(0, a)
+   if C.relume_call_in_place(op, values, 1) < 0 then fail() end
+   return a
+end
+
+function core.tensors_into(op, out, a, b)
+   set_tensor(0, a)
+   set_tensor(1, b)
+   outs[0] = out
+   if C.relume_call_into(op, values, 2, outs, 1) < 0 then fail() end
+   return out
+end
+
+function core.tensors_in_place(op, a, b)
+   set_tensor(0, a)
+   set_tensor(1, b)
+   if C.relume_call_in_place(op, values, 2) < 0 then fail() end
+   return a
+end
+
+-- `integral` says that the element type holds integers: the number is cut like one.
+local function set_scalar(i, number, integral)
+   if integral then set_integer(i, number) else set_number(i, number) end
+end
+
+function core.scalar_into(op, out, a, number, integral)
+   set_tensor(0, a)
+   set_scalar(1, number, integral)
+   outs[0] = out
+   if C.relume_call_into(op, values, 2, outs, 1) < 0 then fail() end
+   return out
+end
+
+function core.scalar_in_place(op, a, number, integral)
+   set_tensor(0, a)
+   set_scalar(1, number, integral)
+   if C.relume_call_in_place(op, values, 2) < 0 then fail() end
+   return a
+end
+
+-- out = op(a, b, factor): add and sub with their alpha.
+function core.scaled_into(op, out, a, b, factor, integral)
+   set_tensor(0, a)
+   set_tensor(1, b)
+   set_scalar(2, factor, integral)
+   outs[0] = out
+   if C.relume_call_into(op, values, 3, outs, 1) < 0 then fail() end
+   return out
+end
+
+function core.scaled_in_place(op, a, b, factor, integral)
+   set_tensor(0, a)
+   set_tensor(1, b)
+   set_scalar(2, factor, integral)
+   if C.relume_call_in_place(op, values, 3) < 0 then fail() end
+   return a
+end
+
+return core

@@ -1,0 +1,205 @@
+-- t[i], t[{...}], t[mask] and assignment to them. These functions are the metatables'
+-- __index and __newindex for keys that are no method names.
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+local elements = require 'torch.elements'
+local errors = require 'torch.errors'
+local shapes = require 'torch.shapes'
+local views = require 'torch.views'
+
+local shape, strides = shapes.shape, shapes.strides
+local dims = shapes.dims
+local tonumber, type = tonumber, type
+
+local indexing = {}
+
+local function truncate(number)
+   return number < 0 and math.ceil(number) or math.floor(number)
+end
+
+-- The 0-based offset of slice `index` along the first dimension, in elements.
+local function first_offset(self, index, level)
+   local size = self._numel == 0 and 0 or tonumber(self._shape[0])
+   local place = index < 0 and size + index or index - 1
+   if place < 0 or place >= size then
+      errors.bad_argument(2, 'out of range', level)
+   end
+   return self._offset + place * self._strides[0]
+end
+
+-- The slice `index` of the first dimension of a tensor of several dimensions.
+local function slice(self, index)
+   local offset = first_offset(self, truncate(index), 3)
+   local n = self._ndim - 1
+   for i = 0, n - 1 do
+      shape[i], strides[i] = self._shape[i + 1], self._strides[i + 1]
+   end
+   return shapes.view(self, offset, n)
+end
+
+-- Applies the entries of `{...}`: a number picks, a table {first, last} cuts, anything else
+-- takes all. Returns the offset and leaves what remains in the arrays, with its length.
+local function apply_ranges(self, keys, count)
+   local n = dims(self)
+   if count > n then error('too many indices provided', 4) end
+   local offset, place = self._offset, 0
+   for d = 0, n - 1 do
+      local key = keys[d + 1]
+      local size, stride = self._shape[d], self._strides[d]
+      if type(key) == 'number' then
+         local index = truncate(key)
+         index = index < 0 and size + index + 1 or index
+         if index < 1 or index > size then error('index out of bound', 4) end
+         offset = offset + (index - 1) * stride
+      else
+         local first, last = 1, tonumber(size)
+         if type(key) == 'table' and key[1] ~= nil then
+            first, last = truncate(key[1]), truncate(key[2] or key[1])
+            if first < 0 then first = tonumber(size) + first + 1 end
+            if last < 0 then last = tonumber(size) + last + 1 end
+            if first < 1 or first > size then error('start index out of bound', 4) end
+            if last < 1 or last > size then error('end index out of bound', 4) end
+            if last < first then error('end index must be greater or equal to start index', 4) end
+         end
+         offset = offset + (first - 1) * stride
+         shape[place], strides[place] = last - first + 1, stride
+         place = place + 1
+      end
+   end
+   return offset, place
+end
+
+-- How many positions a table of ranges names, holes included.
+local function key_count(keys)
+   local count = 0
+   for key in pairs(keys) do
+      if type(key) == 'number' and key > count then count = key end
+   end
+   return count
+end
+
+local function ranges(self, keys)
+   return apply_ranges(self, keys, key_count(keys))
+end
+
+local function position(self, key)
+   if #key ~= dims(self) then error('invalid size', 4) end
+   local offset = self._offset
+   for d = 0, #key - 1 do
+      local index = tonumber(key._data[d])
+      if index < 1 or index > self._shape[d] then error('index out of bound', 4) end
+      offset = offset + (index - 1) * self._strides[d]
+   end
+   return offset
+end
+
+local function is_mask(key)
+   local row = core.tensor_row(key)
+   return row and (row.class == 'Byte' or row.class == 'Bool')
+end
+
+-- The value of self[key] for a key that is neither a number nor a method name.
+function indexing.get(self, key)
+   local kind = type(key)
+   if kind == 'table' then
+      local offset, n = ranges(self, key)
+      if n == 0 then return views.element(self, offset) end
+      return shapes.view(self, offset, n)
+   elseif kind == 'cdata' then
+      if is_mask(key) then return self:maskedSelect(key) end
+      if shapes.is_long_storage(key) then return views.element(self, position(self, key)) end
+   elseif kind == 'string' and tonumber(key) then
+      return self[tonumber(key)]
+   end
+   return nil
+end
+
+local function assign(view, value)
+   local kind = type(value)
+   if kind == 'number' or (kind == 'string' and tonumber(value)) then
+      view:fill(tonumber(value))
+   elseif core.is_tensor(value) then
+      view:copy(value)
+   else
+      error('torch.*Tensor expected, got ' .. class.type(value), 4)
+   end
+end
+
+local function set_element(self, offset, value)
+   local number = tonumber(value)
+   if core.is_tensor(value) and value._numel == 1 then
+      number = views.element(value, value._offset)
+   end
+   if not number then error('number expected, got ' .. class.type(value), 4) end
+   elements.write(core.tensor_row(self), self._storage._data, offset, number)
+end
+
+function indexing.set(self, key, value)
+   local kind = type(key)
+   if kind == 'table' then
+      local offset, n = ranges(self, key)
+      if n == 0 then return set_element(self, offset, value) end
+      return assign(shapes.view(self, offset, n), value)
+   elseif kind == 'cdata' then
+      if is_mask(key) then
+         if type(value) == 'number' then
+            self:maskedFill(key, value)
+         else
+            self:maskedCopy(key, value)
+         end
+         return
+      end
+      if shapes.is_long_storage(key) then
+         return set_element(self, position(self, key), value)
+      end
+   end
+   error(('the class %s cannot be indexed'):format(class.typename(self)), 3)
+end
+
+-- __index and __newindex of one class whose methods are in `mt`.
+function indexing.make(row, mt)
+   local read, write = elements.read, elements.write
+   local plain = not row.half
+   local get_other, set_other = indexing.get, indexing.set
+
+   local function get(self, key)
+      local method = mt[key]
+      if method ~= nil then return method end
+      if type(key) == 'number' then
+         if self._ndim == 1 and self._numel ~= 0 then
+            local place = key - 1
+            if key < 0 or key % 1 ~= 0 then
+               return read(row, self._storage._data, first_offset(self, truncate(key), 2))
+            end
+            if place < 0 or place >= self._shape[0] then
+               errors.bad_argument(2, 'out of range')
+            end
+            local offset = self._offset + place * self._strides[0]
+            if plain then return tonumber(self._storage._data[offset]) end
+            return read(row, self._storage._data, offset)
+         end
+         return slice(self, key)
+      end
+      return get_other(self, key)
+   end
+
+   local function set(self, key, value)
+      if type(key) == 'number' then
+         local number = tonumber(value)
+         if self._ndim == 1 and self._numel ~= 0 and number then
+            write(row, self._storage._data, first_offset(self, truncate(key), 2), number)
+         elseif self._ndim == 1 and self._numel ~= 0 then
+            set_element(self, first_offset(self, truncate(key), 2), value)
+         elseif number then
+            slice(self, key):fill(number)
+         else
+            assign(slice(self, key), value)
+         end
+         return
+      end
+      return set_other(self, key, value)
+   end
+   return get, set
+end
+
+return indexing

@@ -1,0 +1,466 @@
+-- Element-wise mathematics. Each family is a table of rows; every row becomes a function of
+-- `torch` and a method, with Torch7's argument forms:
+--
+--    torch.f(x, ...)          a fresh result
+--    torch.f(result, x, ...)  into `result`, which takes the size of x
+--    x:f(...)                 in place
+--    result:f(x, ...)         into `result`
+--
+-- Both parse alike; they differ only in what the result is when none is given.
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+local elements = require 'torch.elements'
+local errors = require 'torch.errors'
+local shapes = require 'torch.shapes'
+local types = require 'relume.types'
+
+local tensor_row, is_tensor, ops = core.tensor_row, core.is_tensor, core.ops
+local resize_as, new_like = shapes.resize_as, shapes.new_like
+local rawequal, tonumber, type = rawequal, tonumber, type
+
+-- Functions of `torch`, and methods by the kinds of element types that have them.
+local maths = {functions = {}, methods = {all = {}, floating = {}, integer = {}}}
+
+-- Enters one function in both forms. `make(fresh)` builds it; `fresh` says that a missing
+-- result is a new tensor rather than the source.
+local function enter(name, kind, make)
+   maths.functions[name] = make(true)
+   for where in kind:gmatch('%a+') do maths.methods[where][name] = make(false) end
+end
+maths.enter = enter
+
+
+-- All tensors of a call are of the class of the first.
+local function same_class(row, other)
+   return tensor_row(other) == row
+end
+
+-- The result of an element-wise function of `source`.
+local function prepare(result, source, fresh)
+   if result == nil then
+      if fresh then return new_like(source) end
+      return source
+   end
+   return rawequal(result, source) and result or resize_as(result, source)
+end
+maths.prepare = prepare
+
+local function truncate(number)
+   return number < 0 and math.ceil(number) or math.floor(number)
+end
+
+----------------------------------------------------------------------------------------
+-- Functions of one tensor.
+
+local function check_floating(name, row)
+   if row.integer then
+      error(('%s does not implement the torch.%s() function'):format(row.tensor_class, name), 3)
+   end
+end
+
+-- `round` of Torch7 goes away from zero at one half, that of the core to even.
+local function round_away(result, source)
+   local signs = core.call('sign', source)
+   core.unary_into(ops.abs, result, source)
+   core.scalar_in_place(ops.add, result, 0.5)
+   core.unary_in_place(ops.floor, result)
+   return core.tensors_in_place(ops.mul, result, signs)
+end
+
+local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
+local function round(x) return x < 0 and -math.floor(0.5 - x) or math.floor(x + 0.5) end
+
+local unary = {
+   {'abs', number = math.abs, integers = true},
+   {'sign', integers = true},
+   {'floor', number = math.floor},
+   {'ceil', number = math.ceil},
+   {'round', number = round, apply = round_away},
+   {'trunc', number = truncate},
+   {'frac', number = function(x) return x - truncate(x) end},
+   {'sqrt', number = math.sqrt},
+   {'rsqrt', number = function(x) return 1 / math.sqrt(x) end},
+   {'exp', number = math.exp},
+   {'log', number = math.log},
+   {'log1p', number = function(x) return math.log(1 + x) end},
+   {'sin', number = math.sin},
+   {'cos', number = math.cos},
+   {'tan', number = math.tan},
+   {'asin', number = math.asin},
+   {'acos', number = math.acos},
+   {'atan', number = math.atan},
+   {'sinh', number = math.sinh},
+   {'cosh', number = math.cosh},
+   {'tanh', number = math.tanh},
+   {'sigmoid', number = sigmoid},
+   {'neg', number = function(x) return -x end},
+   {'cinv', op = 'reciprocal', number = function(x) return 1 / x end},
+}
+
+for _, row in ipairs(unary) do
+   local name, op, apply, of_number = row[1], row.op or row[1], row.apply, row.number
+   enter(name, row.integers and 'all' or 'floating', function(fresh)
+      return function(a, b)
+         local result, source = nil, a
+         if b ~= nil then result, source = a, b end
+         local kind = tensor_row(source)
+         if not kind then
+            if type(source) == 'number' and of_number then return of_number(source) end
+            if a == nil then errors.invalid_arguments(0) end
+            if b == nil then errors.invalid_arguments(1, a) end
+            errors.invalid_arguments(2, a, b)
+         end
+         if not row.integers then check_floating(name, kind) end
+         result = prepare(result, source, fresh)
+         if source._numel == 0 then return result end
+         if apply then return apply(result, source) end
+         if rawequal(result, source) then return core.unary_in_place(ops[op], source) end
+         return core.unary_into(ops[op], result, source)
+      end
+   end)
+end
+
+----------------------------------------------------------------------------------------
+-- A tensor with a number or with another tensor.
+
+-- (r_, t, src) of the message are the result, the source and the other tensor.
+local function check_count(result, source, other)
+   if source._numel ~= other._numel then
+      errors.inconsistent_size({'r_', 't', 'src'}, {result or source, source, other}, 2)
+   end
+end
+
+-- Runs a Lua function over the elements: for integer division and bits, where the core's
+-- types would differ from C's.
+local function elementwise(result, source, other, f)
+   local row = tensor_row(source)
+   local out = result._contiguous and result or new_like(result)
+   local x = source:contiguous()
+   local target, a = out._storage._data + out._offset, x._storage._data + x._offset
+   if is_tensor(other) then
+      local y = other:contiguous()
+      local b = y._storage._data + y._offset
+      for i = 0, tonumber(x._numel) - 1 do
+         elements.write(row, target, i, f(elements.read(row, a, i), elements.read(row, b, i)))
+      end
+   else
+      for i = 0, tonumber(x._numel) - 1 do
+         elements.write(row, target, i, f(elements.read(row, a, i), other))
+      end
+   end
+   if not rawequal(out, result) then result:copy(out) end
+   return result
+end
+
+local function with_number(op, result, source, number, row)
+   if rawequal(result, source) then
+      return core.scalar_in_place(ops[op], source, number, row.integer)
+   end
+   return core.scalar_into(ops[op], result, source, number, row.integer)
+end
+
+local function with_tensor(op, result, source, other)
+   other = shapes.as(other, source)
+   if rawequal(result, source) then return core.tensors_in_place(ops[op], source, other) end
+   return core.tensors_into(ops[op], result, source, other)
+end
+
+-- (x, value), (x, y), (x, value, y) and the same after a result: x + value * y.
+local function scaled(op)
+   return function(fresh)
+      return function(a, b, c, d)
+         local result, source, value, other
+         if type(b) == 'number' then
+            source, value, other = a, b, c
+         elseif c == nil then
+            source, other = a, b
+         elseif type(c) == 'number' then
+            result, source, value, other = a, b, c, d
+         else
+            result, source, other = a, b, c
+         end
+         local row = tensor_row(source)
+         if not row or (other ~= nil and not same_class(row, other))
+            or (result ~= nil and not same_class(row, result)) or (value == nil and other == nil) then
+            errors.invalid_arguments(d and 4 or c and 3 or b and 2 or a and 1 or 0, a, b, c, d)
+         end
+         if other ~= nil then check_count(result, source, other) end
+         result = prepare(result, source, fresh)
+         if source._numel == 0 then return result end
+         if other == nil then return with_number(op, result, source, value, row) end
+         if value == nil then return with_tensor(op, result, source, other) end
+         other = shapes.as(other, source)
+         if rawequal(result, source) then
+            return core.scaled_in_place(ops[op], source, other, value, row.integer)
+         end
+         return core.scaled_into(ops[op], result, source, other, value, row.integer)
+      end
+   end
+end
+enter('add', 'all', scaled('add'))
+enter('csub', 'all', scaled('sub'))
+
+-- One argument after the source. `row.numbers` and `row.tensors` say which it may be;
+-- `row.number` computes on two plain numbers; `row.integer` on integer elements.
+local function fmod(a, b) return math.fmod(a, b) end
+local function remainder(a, b) return b == 0 and 0 / 0 or a - b * math.floor(a / b) end
+local function quotient(a, b) return truncate(a / b) end
+
+local function shift_left(a, b) return a * 2 ^ b end
+local function shift_right(a, b) return a / 2 ^ b end
+local function shift_right_integer(a, b) return math.floor(a / 2 ^ b) end
+
+local binary = {
+   {'mul', op = 'mul', numbers = true},
+   {'div', op = 'div', numbers = true, integer = quotient},
+   {'cmul', op = 'mul', tensors = true},
+   {'cdiv', op = 'div', tensors = true, integer = quotient},
+   {'fmod', op = 'fmod', numbers = true},
+   {'remainder', op = 'remainder', numbers = true},
+   {'mod', op = 'remainder', numbers = true},
+   {'cfmod', op = 'fmod', tensors = true},
+   {'cremainder', op = 'remainder', tensors = true},
+   {'cmod', op = 'remainder', tensors = true},
+   {'cmax', op = 'maximum', numbers = true, tensors = true},
+   {'cmin', op = 'minimum', numbers = true, tensors = true},
+   {'cpow', op = 'pow', tensors = true, kind = 'floating integer'},
+   {'atan2', op = 'atan2', tensors = true, number = math.atan2, kind = 'floating'},
+   {'bitand', op = 'bitwise_and', numbers = true, bits = true},
+   {'bitor', op = 'bitwise_or', numbers = true, bits = true},
+   {'bitxor', op = 'bitwise_xor', numbers = true, bits = true},
+   {'cbitand', op = 'bitwise_and', tensors = true, bits = true},
+   {'cbitor', op = 'bitwise_or', tensors = true, bits = true},
+   {'cbitxor', op = 'bitwise_xor', tensors = true, bits = true},
+   {'lshift', lua = shift_left, integer = shift_left, numbers = true},
+   {'rshift', lua = shift_right, integer = shift_right_integer, numbers = true},
+   {'clshift', lua = shift_left, integer = shift_left, tensors = true},
+   {'crshift', lua = shift_right, integer = shift_right_integer, tensors = true},
+}
+
+local function binary_function(entry)
+   local name, op = entry[1], entry.op
+   return function(fresh)
+      return function(a, b, c)
+         local result, source, argument = nil, a, b
+         if c ~= nil then result, source, argument = a, b, c end
+         local row = tensor_row(source)
+         local is_number = type(argument) == 'number'
+         if type(source) == 'number' and is_number and entry.number then
+            return entry.number(source, argument)
+         end
+         local fits = row and (is_number and entry.numbers
+            or not is_number and entry.tensors and same_class(row, argument))
+         if not fits or (result ~= nil and not same_class(row, result)) then
+            errors.invalid_arguments(c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0, a, b, c)
+         end
+         if entry.bits and not row.integer then
+            error(name .. ' is only supported for integer type tensors', 2)
+         end
+         if not is_number then check_count(result, source, argument) end
+         result = prepare(result, source, fresh)
+         if source._numel == 0 then return result end
+         if is_number and row.integer then argument = truncate(argument) end
+         local f = row.integer and entry.integer or entry.lua
+         if f then
+            if not is_number then argument = shapes.as(argument, source) end
+            return elementwise(result, source, argument, f)
+         end
+         if is_number then return with_number(op, result, source, argument, row) end
+         return with_tensor(op, result, source, argument)
+      end
+   end
+end
+
+for _, entry in ipairs(binary) do
+   enter(entry[1], entry.kind or 'all', binary_function(entry))
+end
+
+-- pow: (x, exponent), (base, x), and after a result.
+enter('pow', 'floating', function(fresh)
+   return function(a, b, c)
+      if type(a) == 'number' and type(b) == 'number' then return a ^ b end
+      local result, first, second = nil, a, b
+      if c ~= nil then result, first, second = a, b, c end
+      local source = is_tensor(first) and first or second
+      local row = tensor_row(source)
+      if not row or (is_tensor(first) and type(second) ~= 'number') then
+         errors.invalid_arguments(c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0, a, b, c)
+      end
+      check_floating('pow', row)
+      result = prepare(result, source, fresh or not is_tensor(first))
+      if source._numel == 0 then return result end
+      if is_tensor(first) then return with_number('pow', result, source, second, row) end
+      return core.into(result, 'pow', first, source)
+   end
+end)
+
+-- Two arguments after the source: numbers for clamp, (tensor, number) for lerp.
+enter('clamp', 'all', function(fresh)
+   return function(a, b, c, d)
+      local result, source, low, high = nil, a, b, c
+      if d ~= nil then result, source, low, high = a, b, c, d end
+      if not is_tensor(source) or type(low) ~= 'number' or type(high) ~= 'number' then
+         errors.invalid_arguments(d and 4 or c and 3 or b and 2 or a and 1 or 0, a, b, c, d)
+      end
+      result = prepare(result, source, fresh)
+      if source._numel == 0 then return result end
+      return core.into(result, 'clamp', source, low, high)
+   end
+end)
+
+enter('lerp', 'floating', function(fresh)
+   return function(a, b, c, d)
+      if type(a) == 'number' and type(b) == 'number' then return a + (b - a) * c end
+      local result, first, second, weight = nil, a, b, c
+      if d ~= nil then result, first, second, weight = a, b, c, d end
+      check_count(result, first, second)
+      result = prepare(result, first, fresh)
+      return core.into(result, 'lerp', first, shapes.as(second, first), weight)
+   end
+end)
+
+-- (x [, value], y, z): x + value * y * z.
+for _, name in ipairs {'addcmul', 'addcdiv'} do
+   enter(name, 'all', function(fresh)
+      return function(...)
+         local list, count = {...}, select('#', ...)
+         local result, place = nil, 1
+         local value = 1
+         -- the tensors in front of a number or of the last two are [result,] x
+         local numbers = 0
+         for i = 1, count do
+            if type(list[i]) == 'number' then value, numbers = list[i], numbers + 1 end
+         end
+         if count - numbers == 4 then result, place = list[1], 2 end
+         local source = list[place]
+         local y, z = list[count - 1], list[count]
+         if count - numbers < 3 or not is_tensor(source) or not is_tensor(y) or not is_tensor(z) then
+            errors.invalid_arguments(count, ...)
+         end
+         check_count(result, source, y)
+         check_count(result, source, z)
+         local row = tensor_row(source)
+         result = prepare(result, source, fresh)
+         y, z = shapes.as(y, source), shapes.as(z, source)
+         if row.integer then
+            local product = core.call(name == 'addcmul' and 'mul' or 'floor_divide', y, z)
+            return core.scaled_into(ops.add, result, source, product, value, true)
+         end
+         return core.into(result, name, source, y, z, value)
+      end
+   end)
+end
+
+----------------------------------------------------------------------------------------
+-- Comparisons: 1 or 0 in a ByteTensor, or in a given result of x's own type.
+
+local byte_row = types.by_class.Byte
+
+for _, name in ipairs {'lt', 'le', 'gt', 'ge', 'eq', 'ne'} do
+   local function compare(result, source, other)
+      result = result and resize_as(result, source) or new_like(source, byte_row)
+      if source._numel == 0 then return result end
+      if is_tensor(other) then
+         return core.tensors_into(ops[name], result, source, shapes.as(other, source))
+      end
+      return core.scalar_into(ops[name], result, source, other, false)
+   end
+
+   local function as_method(a, b, c)
+      local result, source, other = nil, a, b
+      if c ~= nil then result, source, other = a, b, c end
+      local row = tensor_row(source)
+      if not row or (type(other) ~= 'number' and not same_class(row, other)) then
+         errors.invalid_arguments(c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0, a, b, c)
+      end
+      if is_tensor(other) then check_count(result, source, other) end
+      return compare(result, source, other)
+   end
+   maths.methods.all[name] = as_method
+   -- the function goes by the class of its first tensor, so that must be x's own
+   maths.functions[name] = function(a, b, c)
+      if c ~= nil and tensor_row(a) ~= tensor_row(b) then errors.invalid_arguments(3, a, b, c) end
+      return as_method(a, b, c)
+   end
+end
+
+function maths.methods.all.equal(a, b)
+   if not same_class(tensor_row(a), b) then errors.invalid_arguments(2, a, b) end
+   if not shapes.same(a, b) then return false end
+   if a._numel == 0 then return true end
+   local equal = core.call('all', core.call('eq', a, b))
+   return elements.read(types.by_class.Bool, equal._storage._data, equal._offset) ~= 0
+end
+maths.functions.equal = maths.methods.all.equal
+
+----------------------------------------------------------------------------------------
+-- Operators.
+
+local function operand_error(value)
+   error(value == nil and 'number expected, got nil' or 'number expected, got ' .. class.lua_type(value), 3)
+end
+
+local function tensor_expected(value, row)
+   error(('%s expected, got boolean'):format(row.tensor_class), 3)
+end
+
+local function add_or_subtract(op, sign)
+   return function(a, b)
+      local row = tensor_row(a)
+      if row and type(b) == 'number' then return with_number(op, new_like(a), a, b, row) end
+      if row and same_class(row, b) then
+         if a._numel ~= b._numel then errors.inconsistent_size({'r_', 't', 'src'}, {a, a, b}) end
+         return with_tensor(op, new_like(a), a, b)
+      end
+      if not row then return tensor_expected(a, tensor_row(b)) end
+      operand_error(b)
+   end
+end
+
+local function multiply(a, b)
+   if type(a) == 'number' then a, b = b, a end
+   local row = tensor_row(a)
+   if type(b) == 'number' then
+      if row.integer then b = truncate(b) end
+      return with_number('mul', new_like(a), a, b, row)
+   end
+   if not same_class(row, b) then operand_error(b) end
+   local n, m = shapes.dims(a), shapes.dims(b)
+   local methods = maths.methods.all
+   if n == 1 and m == 1 then return methods.dot(a, b) end
+   if n == 2 and m == 1 then return maths.functions.mv(a, b) end
+   if n == 2 and m == 2 then return maths.functions.mm(a, b) end
+   error(('multiplication between %dD and %dD tensors not yet supported'):format(n, m), 2)
+end
+
+local function number_only(name)
+   local f = maths.functions[name]
+   return function(a, b)
+      if type(b) ~= 'number' then
+         error(is_tensor(b) and is_tensor(a) and 'number expected' or 'number expected, got '
+            .. class.lua_type(b), 2)
+      end
+      if not is_tensor(a) then error('number expected, got userdata', 2) end
+      return f(a, b)
+   end
+end
+
+local divide, modulo = number_only('div'), number_only('remainder')
+
+maths.operators = {
+   __add = add_or_subtract('add'),
+   __sub = add_or_subtract('sub'),
+   __mul = multiply,
+   __div = function(a, b)
+      if type(a) == 'number' then error('number expected, got userdata', 2) end
+      return divide(a, b)
+   end,
+   __mod = modulo,
+   __unm = function(a) return with_number('mul', new_like(a), a, -1, tensor_row(a)) end,
+   __pow = function(a, b)
+      error(('both %s and %s have no power operator'):format(class.typename(a) or '(null)',
+         class.typename(b) or '(null)'), 2)
+   end,
+}
+
+return maths

@@ -1,0 +1,212 @@
+-- Random numbers: the core's generator is Torch7's, bit for bit, and shared with Python.
+local ffi = require 'ffi'
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+local create = require 'torch.create'
+local errors = require 'torch.errors'
+local maths = require 'torch.maths'
+local shapes = require 'torch.shapes'
+local types = require 'relume.types'
+
+ffi.cdef [[
+typedef struct relume_generator relume_generator;
+relume_generator *relume_generator_new(void);
+void relume_generator_free(relume_generator *generator);
+relume_generator *relume_generator_use(relume_generator *generator);
+void relume_manual_seed(uint64_t seed);
+uint64_t relume_seed(void);
+uint64_t relume_initial_seed(void);
+size_t relume_rng_state_size(void);
+void relume_get_rng_state(void *bytes);
+int relume_set_rng_state(const void *bytes, size_t count);
+uint32_t relume_random(void);
+int64_t relume_random_between(int64_t first, int64_t last);
+double relume_uniform(double low, double high);
+double relume_normal(double mean, double std);
+double relume_exponential(double rate);
+double relume_cauchy(double median, double scale);
+double relume_log_normal(double mean, double std);
+double relume_geometric(double p);
+int relume_bernoulli(double p);
+]]
+
+local C = core.C
+local is_tensor, tensor_row = core.is_tensor, core.tensor_row
+local functions, methods = maths.functions, maths.methods
+local long_row, byte_row = types.by_class.Long, types.by_class.Byte
+
+----------------------------------------------------------------------------------------
+-- torch.Generator: a table with the C object inside.
+
+local Generator = class.class('torch.Generator')
+
+function Generator:__init()
+   self.state = ffi.gc(C.relume_generator_new(), C.relume_generator_free)
+end
+
+local function is_generator(value)
+   return type(value) == 'table' and getmetatable(value) == Generator
+end
+
+-- f([generator,] ...): draws from the given generator.
+local function with_generator(f)
+   return function(first, ...)
+      if not is_generator(first) then return f(first, ...) end
+      local before = C.relume_generator_use(first.state)
+      local results = {pcall(f, ...)}
+      C.relume_generator_use(before)
+      if not results[1] then error(results[2], 0) end
+      return unpack(results, 2)
+   end
+end
+
+-- x:f([generator,] ...)
+local function method_with_generator(f)
+   return function(x, first, ...)
+      if not is_generator(first) then return f(x, first, ...) end
+      local before = C.relume_generator_use(first.state)
+      local results = {pcall(f, x, ...)}
+      C.relume_generator_use(before)
+      if not results[1] then error(results[2], 0) end
+      return unpack(results, 2)
+   end
+end
+
+----------------------------------------------------------------------------------------
+-- Seeds and states.
+
+functions.manualSeed = with_generator(function(seed)
+   if type(seed) ~= 'number' then errors.invalid_arguments(seed ~= nil and 1 or 0, seed) end
+   C.relume_manual_seed(ffi.cast('uint64_t', ffi.cast('int64_t', seed)))
+end)
+functions.seed = with_generator(function() return tonumber(C.relume_seed()) end)
+functions.initialSeed = with_generator(function() return tonumber(C.relume_initial_seed()) end)
+
+functions.getRNGState = with_generator(function()
+   shapes.shape[0] = tonumber(C.relume_rng_state_size())
+   local state = shapes.new(byte_row, 1)
+   C.relume_get_rng_state(state._storage._data)
+   return state
+end)
+
+functions.setRNGState = with_generator(function(state)
+   if tensor_row(state) ~= byte_row then errors.invalid_arguments(1, state) end
+   if state._numel ~= tonumber(C.relume_rng_state_size()) then error('RNG state is wrong size', 2) end
+   local bytes = state:contiguous()
+   if C.relume_set_rng_state(bytes._storage._data + bytes._offset, state._numel) < 0 then core.fail() end
+   return state
+end)
+
+----------------------------------------------------------------------------------------
+-- Distributions: a number each as functions of torch, a fill as methods.
+
+local function check_std(mean, std)
+   if std <= 0 then errors.bad_argument(2, 'standard deviation must be strictly positive', 3) end
+end
+local function check_probability(p)
+   if p < 0 or p > 1 then errors.bad_argument(1, 'must be >= 0 and <= 1', 3) end
+end
+local function check_geometric(p)
+   if p <= 0 or p >= 1 then errors.bad_argument(1, 'must be > 0 and < 1', 3) end
+end
+
+local distributions = {
+   {'uniform', draw = C.relume_uniform, defaults = {0, 1}, op = 'uniform_', kind = 'floating'},
+   {'normal', draw = C.relume_normal, defaults = {0, 1}, op = 'normal_', kind = 'floating', check = check_std},
+   {'exponential', draw = C.relume_exponential, count = 1, op = 'exponential_', kind = 'floating'},
+   {'cauchy', draw = C.relume_cauchy, defaults = {0, 1}, op = 'cauchy_', kind = 'floating'},
+   {'logNormal', draw = C.relume_log_normal, defaults = {1, 2}, op = 'log_normal_', kind = 'floating',
+      check = check_std},
+   {'geometric', draw = C.relume_geometric, count = 1, op = 'geometric_', kind = 'all', check = check_geometric},
+   {'bernoulli', draw = C.relume_bernoulli, defaults = {0.5}, op = 'bernoulli_', kind = 'all',
+      check = check_probability},
+}
+for _, row in ipairs(distributions) do
+   local name, draw, check = row[1], row.draw, row.check
+   local defaults = row.defaults or {}
+   local count = row.count or #defaults
+
+   local function parameters(a, b)
+      a, b = a or defaults[1], b or defaults[2]
+      if a == nil then errors.invalid_arguments(0) end
+      if check then check(a, b) end
+      return a, b
+   end
+   functions[name] = with_generator(function(a, b)
+      if is_tensor(a) then return methods[row.kind][name](a, b) end
+      a, b = parameters(a, b)
+      if count == 1 then return tonumber(draw(a)) end
+      return draw(a, b)
+   end)
+   methods[row.kind][name] = method_with_generator(function(x, a, b)
+      if not is_tensor(a) then a, b = parameters(a, b) end
+      if x._numel == 0 then return x end
+      if count == 1 then
+         core.call_in_place(row.op, x, a)
+      else
+         core.call_in_place(row.op, x, a, b)
+      end
+      return x
+   end)
+end
+
+-- Integers: up to 2^32 - 1, in [1, n], in [first, last].
+functions.random = with_generator(function(first, last)
+   if first == nil then return tonumber(C.relume_random()) end
+   if last == nil then first, last = 1, first end
+   if last < first then errors.bad_argument(2, 'upper bound must be larger than lower bound') end
+   return tonumber(C.relume_random_between(first, last))
+end)
+
+methods.all.random = method_with_generator(function(x, first, last)
+   if first == nil then
+      core.call_in_place('random_', x)
+   else
+      if last == nil then first, last = 1, first end
+      core.call_in_place('random_', x, first, last)
+   end
+   return x
+end)
+
+local function sized_and(fill)
+   return with_generator(function(...)
+      return fill(create.sized(...))
+   end)
+end
+functions.rand = sized_and(function(x) return x:uniform() end)
+functions.randn = sized_and(function(x) return x:normal() end)
+methods.floating.rand, methods.floating.randn = functions.rand, functions.randn
+
+local function fill_permutation(result, n)
+   if n < 1 then errors.bad_argument(1, 'must be strictly positive', 2) end
+   local order = core.call('randperm', n)
+   result:resize(n):copy(order)
+   return result:add(1)
+end
+functions.randperm = with_generator(function(a, b)
+   if is_tensor(a) then return fill_permutation(a, b) end
+   return fill_permutation(shapes.new(create.default, 0), a)
+end)
+methods.all.randperm = method_with_generator(fill_permutation)
+
+-- torch.multinomial([generator,] [result,] p, n [, replacement]): 1-based positions.
+local function multinomial(a, b, c, d)
+   local result, p, n, replacement = nil, a, b, c
+   if is_tensor(b) then result, p, n, replacement = a, b, c, d end
+   local row = tensor_row(p)
+   if not row or row.integer or type(n) ~= 'number' then
+      errors.invalid_arguments(b ~= nil and 2 or 1, a, b)
+   end
+   local drawn = core.call('multinomial', p, n, replacement or false)
+   core.scalar_in_place(core.ops.add, drawn, 1, true)
+   if result then return shapes.resize_as(result, drawn):copy(drawn) end
+   return drawn
+end
+functions.multinomial = with_generator(multinomial)
+-- As a method it needs the LongTensor in front, as in Torch7.
+methods.floating.multinomial = function(result, ...)
+   if tensor_row(result) ~= long_row then errors.invalid_arguments(1, result) end
+   return functions.multinomial(result, ...)
+end
+
+return Generator

@@ -1,0 +1,256 @@
+-- Reductions: x:f() gives a number, x:f(dim) a tensor that keeps the dimension with size 1.
+-- A given result stands in front of x and is resized.
+local core = require 'relume.ffi'
+local elements = require 'torch.elements'
+local errors = require 'torch.errors'
+local maths = require 'torch.maths'
+local shapes = require 'torch.shapes'
+local types = require 'relume.types'
+
+local tensor_row, is_tensor, ops = core.tensor_row, core.is_tensor, core.ops
+local dims, shape = shapes.dims, shapes.shape
+local long_row = types.by_class.Long
+local unpack = unpack
+
+local functions, methods = maths.functions, maths.methods
+
+local function enter(name, kind, f)
+   functions[name] = f
+   methods[kind][name] = f
+end
+
+-- The only element of a tensor of any type.
+local function number(tensor)
+   return elements.read(tensor_row(tensor), tensor._storage._data, tensor._offset)
+end
+
+-- A 1-based dimension as the core's; an error when x has none such.
+local function check_dimension(x, dim, position, level)
+   local d = type(dim) == 'number' and shapes.dimension(x, dim)
+   if not d then
+      errors.bad_argument(position, ('dimension %s out of range'):format(tostring(dim)), (level or 1) + 1)
+   end
+   return d
+end
+
+local function resize_reduced(result, x, d)
+   local n = dims(x)
+   for i = 0, n - 1 do shape[i] = i == d and 1 or x._shape[i] end
+   return shapes.resize(result, n)
+end
+
+-- (x), (x, dim), (result, x, dim): which is which.
+local function parse(a, b, ...)
+   if is_tensor(b) then return a, b, ... end
+   return nil, a, b, ...
+end
+
+local function invalid(count, ...) errors.invalid_arguments(count, ...) end
+
+-- Reductions that are one op of the core. `empty` is the value of a tensor without elements,
+-- `identity` its name in the error when there is none.
+local rows = {
+   {'sum', kind = 'all', empty = 0},
+   {'prod', kind = 'all', empty = 1},
+   {'mean', kind = 'floating'},
+}
+for _, row in ipairs(rows) do
+   local name = row[1]
+   enter(name, row.kind, function(...)
+      local result, x, dim = parse(...)
+      if not is_tensor(x) then invalid(select('#', ...), ...) end
+      if dim == nil then
+         if x._numel == 0 then
+            if row.empty then return row.empty end
+            errors.bad_argument(1, 'empty Tensor')
+         end
+         return number(core.call(name, x))
+      end
+      local d = check_dimension(x, dim, 2)
+      result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
+      return core.into(result, name, x, {d}, true)
+   end)
+end
+
+-- The largest and smallest, with their 1-based positions.
+local function extreme(name, op, value_op)
+   enter(name, 'all', function(...)
+      local result, x, dim = nil, ...
+      local indices
+      if is_tensor(dim) then result, indices, x, dim = ... end
+      if not is_tensor(x) then invalid(select('#', ...), ...) end
+      if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
+      if dim == nil then return number(core.call(value_op, x)) end
+      local d = check_dimension(x, dim, 2)
+      result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
+      indices = resize_reduced(indices or shapes.new(long_row, 0), x, d)
+      core.into2(result, indices, op, x, d, true)
+      core.scalar_in_place(ops.add, indices, 1, true)
+      return result, indices
+   end)
+end
+extreme('max', 'max_with_indices', 'amax')
+extreme('min', 'min_with_indices', 'amin')
+
+-- Spread: divides by n - 1 unless the flag says by n.
+for _, name in ipairs {'std', 'var'} do
+   enter(name, 'floating', function(...)
+      local result, x, dim, biased = parse(...)
+      if not is_tensor(x) then invalid(select('#', ...), ...) end
+      if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
+      if type(dim) ~= 'number' then return number(core.call(name, x, nil, dim and 0 or 1)) end
+      local d = check_dimension(x, dim, 2)
+      result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
+      return core.into(result, name, x, {d}, biased and 0 or 1, true)
+   end)
+end
+
+enter('norm', 'floating', function(...)
+   local result, x, p, dim = parse(...)
+   if not is_tensor(x) then invalid(select('#', ...), ...) end
+   p = p or 2
+   if dim == nil then
+      if x._numel == 0 then return 0 end
+      return number(core.call('norm', x, p))
+   end
+   local d = check_dimension(x, dim, 3)
+   result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
+   return core.into(result, 'norm', x, p, {d}, true)
+end)
+
+enter('dist', 'floating', function(x, y, p)
+   if x._numel ~= y._numel then
+      errors.inconsistent_size({'tensor', 'src'}, {x, y})
+   end
+   return number(core.call('norm', core.call('sub', x, shapes.as(y, x)), p or 2))
+end)
+
+enter('dot', 'all', function(x, y)
+   if tensor_row(x) ~= tensor_row(y) then invalid(2, x, y) end
+   if x._numel ~= y._numel then
+      errors.inconsistent_size({'tensor', 'src'}, {x, y})
+   end
+   if x._numel == 0 then return 0 end
+   return number(core.call('sum', core.call('mul', x, shapes.as(y, x))))
+end)
+
+-- Running sums along a dimension (the first when none is given).
+for _, name in ipairs {'cumsum', 'cumprod'} do
+   enter(name, 'all', function(...)
+      local result, x, dim = parse(...)
+      if not is_tensor(x) then invalid(select('#', ...), ...) end
+      local d = check_dimension(x, dim or 1, 2)
+      result = shapes.resize_as(result or shapes.new(tensor_row(x), 0), x)
+      if name == 'cumsum' then return core.into(result, 'cumsum', x, d) end
+      result:copy(x)
+      for i = 2, x:size(d + 1) do
+         result:narrow(d + 1, i, 1):cmul(result:narrow(d + 1, i - 1, 1))
+      end
+      return result
+   end)
+end
+
+-- Of ByteTensors: are all (any) of the elements other than zero?
+for _, name in ipairs {'all', 'any'} do
+   local function f(x)
+      local row = tensor_row(x)
+      if not row or (row.class ~= 'Byte' and row.class ~= 'Bool') then invalid(1, x) end
+      if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
+      return number(core.call(name, x)) ~= 0
+   end
+   functions[name] = f
+   methods.byte = methods.byte or {}
+   methods.byte[name] = f
+end
+
+enter('trace', 'all', function(x)
+   if dims(x) ~= 2 then errors.bad_argument(1, 'expected a matrix') end
+   local total = 0
+   for i = 1, math.min(x:size(1), x:size(2)) do total = total + x[i][i] end
+   return total
+end)
+
+-- Sorted values with their 1-based positions.
+local function sorted_pair(result, indices, values, positions)
+   result = result and shapes.resize_as(result, values):copy(values) or values
+   core.scalar_in_place(ops.add, positions, 1, true)
+   indices = indices and shapes.resize_as(indices, positions):copy(positions) or positions
+   return result, indices
+end
+
+local function with_indices(...)
+   if is_tensor((select(2, ...))) then return ... end
+   return nil, nil, ...
+end
+
+enter('sort', 'all', function(...)
+   local result, indices, x, dim, descending = with_indices(...)
+   if not is_tensor(x) or (result ~= nil and tensor_row(result) ~= tensor_row(x)) then
+      invalid(select('#', ...), ...)
+   end
+   if type(dim) == 'boolean' then dim, descending = nil, dim end
+   local d = shapes.dimension(x, dim or dims(x))
+   if not d then errors.bad_argument(2, 'invalid dimension ' .. tostring(dim)) end
+   local values, positions = core.call('sort', x, d, descending or false)
+   return sorted_pair(result, indices, values, positions)
+end)
+
+enter('topk', 'all', function(...)
+   local result, indices, x, k, dim, largest, sorted = with_indices(...)
+   k = k or 1
+   local d = check_dimension(x, dim or dims(x), 3)
+   if k < 1 or k > x._shape[d] then errors.bad_argument(2, 'k not in range for dimension') end
+   -- Torch7's default is the smallest ones, in any order
+   local values, positions = core.call('topk', x, k, d, largest or false, true)
+   return sorted_pair(result, indices, values, positions)
+end)
+
+-- The k-th smallest along a dimension.
+local function kth(result, indices, x, k, d)
+   local values, positions = core.call('sort', x, d, false)
+   local value, place = values:narrow(d + 1, k, 1), positions:narrow(d + 1, k, 1):clone()
+   return sorted_pair(result, indices, value:clone(), place)
+end
+
+enter('kthvalue', 'all', function(...)
+   local result, indices, x, k, dim = with_indices(...)
+   local d = check_dimension(x, dim or dims(x), 3)
+   if k < 1 or k > x._shape[d] then errors.bad_argument(2, 'selected index out of range') end
+   return kth(result, indices, x, k, d)
+end)
+
+enter('median', 'all', function(...)
+   local result, indices, x, dim = with_indices(...)
+   local d = check_dimension(x, dim or dims(x), 2)
+   return kth(result, indices, x, math.floor((x:size(d + 1) + 1) / 2), d)
+end)
+
+-- The most frequent value along a dimension; the smallest of equally frequent ones.
+enter('mode', 'all', function(...)
+   local result, indices, x, dim = with_indices(...)
+   local d = check_dimension(x, dim or dims(x), 2)
+   local values, positions = core.call('sort', x, d, false)
+   local chosen = resize_reduced(shapes.new(tensor_row(x), 0), x, d)
+   local places = resize_reduced(shapes.new(long_row, 0), x, d)
+   local count, last = x:size(d + 1), dims(x)
+   local v = values:transpose(d + 1, last):contiguous():view(-1, count)
+   local p = positions:transpose(d + 1, last):contiguous():view(-1, count)
+   local flat_values, flat_places = {}, {}
+   for r = 1, v:size(1) do
+      local best, run = 0, 0
+      local row = v[r]
+      for i = 1, count do
+         run = (i > 1 and row[i] == row[i - 1]) and run + 1 or 1
+         if run > best then
+            best, flat_values[r], flat_places[r] = run, row[i], p[r][i]
+         end
+      end
+   end
+   chosen:copy(chosen.new(flat_values))
+   places:copy(places.new(flat_places))
+   return sorted_pair(result, indices, chosen, places)
+end)
+
+function functions.numel(x) return tonumber(x._numel) end
+
+return {number = number, check_dimension = check_dimension}

@@ -1,0 +1,190 @@
+-- Picking elements by LongTensors of 1-based positions and by ByteTensor masks.
+local core = require 'relume.ffi'
+local class = require 'torch.class'
+local errors = require 'torch.errors'
+local maths = require 'torch.maths'
+local reduce = require 'torch.reduce'
+local shapes = require 'torch.shapes'
+local types = require 'relume.types'
+
+local tensor_row, is_tensor, ops = core.tensor_row, core.is_tensor, core.ops
+local dims = shapes.dims
+local bool_row, byte_row, long_row = types.by_class.Bool, types.by_class.Byte, types.by_class.Long
+
+local functions, methods = maths.functions, maths.methods
+
+-- The core's positions for Torch7's, checked against the size they point into.
+local function zero_based(index, limit, text, position)
+   if index._numel == 0 then return index end
+   if functions.min(index) < 1 or functions.max(index) > limit then
+      if position then errors.bad_argument(position, text, 2) end
+      error(text, 3)
+   end
+   return core.call('sub', index, 1)
+end
+
+local function check_long(index, position)
+   if tensor_row(index) ~= long_row then
+      local got = is_tensor(index) and class.typename(index) or 'number'
+      errors.bad_argument(position, 'torch.LongTensor expected, got ' .. got, 2)
+   end
+end
+
+local function index_select(result, x, dim, index)
+   check_long(index, 3)
+   local d = shapes.dimension(x, dim)
+   if not d then
+      errors.bad_argument(3, ('Indexing dim %d is out of bounds of tensor'):format(dim), 2)
+   end
+   local value = core.call('index_select', x, d, zero_based(index, x._shape[d], 'index out of range'))
+   if result then return shapes.resize_as(result, value):copy(value) end
+   return value
+end
+
+function methods.all.index(a, b, c, d)
+   if is_tensor(b) then return index_select(a, b, c, d) end
+   return index_select(nil, a, b, c)
+end
+functions.index = methods.all.index
+
+-- Slice by slice: one step per position, so that repeated positions behave as in Torch7.
+local function each_slice(x, dim, index, f)
+   check_long(index, 3)
+   local d = shapes.dimension(x, dim)
+   if not d then errors.bad_argument(2, 'out of range', 2) end
+   local size = x:size(dim)
+   for i = 1, index:size(1) do
+      local place = index[i]
+      if place < 1 or place > size then error('out of range', 3) end
+      f(x:narrow(dim, place, 1), i)
+   end
+   return x
+end
+
+local function check_index_count(index, source, dim)
+   if index:size(1) ~= source:size(dim) then
+      errors.bad_argument(4, 'Number of indices should be equal to source:size(dim)', 2)
+   end
+end
+
+function methods.all.indexCopy(x, dim, index, source)
+   check_index_count(index, source, dim)
+   return each_slice(x, dim, index, function(slice, i) slice:copy(source:narrow(dim, i, 1)) end)
+end
+
+function methods.all.indexAdd(x, dim, index, source)
+   check_index_count(index, source, dim)
+   return each_slice(x, dim, index, function(slice, i) slice:add(source:narrow(dim, i, 1)) end)
+end
+
+function methods.all.indexFill(x, dim, index, value)
+   return each_slice(x, dim, index, function(slice) slice:fill(value) end)
+end
+
+local function check_gather_sizes(first, src, index, dim, names)
+   if dims(index) ~= dims(src) then
+      errors.bad_argument(names.position, 'Input tensor must have same dimensions as output tensor', 2)
+   end
+end
+
+local function gather(a, b, c, d)
+   local result, x, dim, index = nil, a, b, c
+   if is_tensor(b) then result, x, dim, index = a, b, c, d end
+   if tensor_row(index) ~= long_row then errors.invalid_arguments(3, x, dim, index) end
+   if dims(index) ~= dims(x) or (result and dims(result) ~= dims(index)) then
+      errors.bad_argument(2, 'Input tensor must have same dimensions as output tensor')
+   end
+   local target = shapes.dimension(x, dim)
+   if not target then errors.bad_argument(3, 'Index dimension is out of bounds') end
+   for i = 0, dims(x) - 1 do
+      if i ~= target and index._shape[i] ~= x._shape[i] then
+         error(('Expected tensor %s, src %s and index %s to have the same size in dimension %d'):format(
+            errors.shape_text(result or index), errors.shape_text(x), errors.shape_text(index), i + 1), 2)
+      end
+   end
+   local picked = core.call('gather', x, target,
+      zero_based(index, x._shape[target], 'Invalid index in gather'))
+   if result then return result:copy(picked) end
+   return picked
+end
+functions.gather, methods.all.gather = gather, gather
+
+local function scatter(x, dim, index, source)
+   if tensor_row(index) ~= long_row then errors.invalid_arguments(4, x, dim, index, source) end
+   local d = reduce.check_dimension(x, dim, 2)
+   local places = zero_based(index, x._shape[d], 'Invalid index in scatter')
+   if is_tensor(source) then
+      -- the source may be larger than the index
+      for i = 1, dims(index) do source = source:narrow(i, 1, index:size(i)) end
+   end
+   local value = core.call('scatter', x, d, places, source)
+   return x:copy(value)
+end
+functions.scatter, methods.all.scatter = scatter, scatter
+
+-- The positions of the elements that are not zero, one row each.
+local function nonzero(a, b)
+   local result, x = nil, a
+   if b ~= nil then result, x = a, b end
+   result = result or shapes.new(long_row, 0)
+   if x._numel == 0 then return result:resize(0) end
+   local places = core.call('nonzero', x)
+   if places._numel == 0 then return result:resize(0) end
+   shapes.resize_as(result, places):copy(places)
+   return core.scalar_in_place(ops.add, result, 1, true)
+end
+functions.nonzero, methods.all.nonzero = nonzero, nonzero
+
+----------------------------------------------------------------------------------------
+-- Masks.
+
+-- The mask as the core wants it, of the shape of x.
+local function as_mask(mask, x, name)
+   local row = tensor_row(mask)
+   if row ~= byte_row and row ~= bool_row then
+      errors.bad_argument(2, 'torch.ByteTensor expected, got ' .. class.type(mask), 2)
+   end
+   if mask._numel ~= x._numel then
+      errors.inconsistent_size({name, 'mask'}, {x, mask}, 2)
+   end
+   mask = shapes.as(mask, x)
+   if row == bool_row then return mask end
+   return mask:type(bool_row.tensor_class)
+end
+
+local function check_ones(mask)
+   if tensor_row(mask) == byte_row and mask._numel > 0 and functions.max(mask) > 1 then
+      error('Mask tensor can take 0 and 1 values only', 3)
+   end
+end
+
+function methods.all.maskedSelect(a, b, c)
+   local x, mask = a, b
+   if c ~= nil then x, mask = b, c end
+   local picked = core.call('masked_select', x, as_mask(mask, x, 'src'))
+   if c == nil then
+      if picked._numel == 0 then return shapes.new(tensor_row(x), 0) end
+      return picked
+   end
+   -- with a result in front, Torch7 fills it and gives the mask back
+   shapes.resize_as(a, picked):copy(picked)
+   return mask
+end
+
+function methods.all.maskedFill(x, mask, value)
+   local places = as_mask(mask, x, 'tensor')
+   check_ones(mask)
+   return x:copy(core.call('masked_fill', x, places, value))
+end
+
+function methods.all.maskedCopy(x, mask, source)
+   local places = as_mask(mask, x, 'tensor')
+   check_ones(mask)
+   local count = functions.sum(mask)
+   if source._numel < count then error('Number of elements of src < number of ones in mask', 2) end
+   if count == 0 then return x end
+   local values = source:type(x:type()):contiguous():view(-1):narrow(1, 1, count)
+   return x:copy(core.call('index_put', x, {places}, values))
+end
+
+return methods

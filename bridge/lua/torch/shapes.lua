@@ -1,0 +1,157 @@
+-- Shapes on their way to C: two preallocated arrays and how arguments fill them.
+local ffi = require 'ffi'
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+local errors = require 'torch.errors'
+local storage = require 'torch.storage'
+local types = require 'relume.types'
+
+local shapes = {
+   shape = ffi.new('int64_t[16]'),
+   strides = ffi.new('int64_t[16]'),
+}
+local shape, strides = shapes.shape, shapes.strides
+local long_row = types.by_class.Long
+local C, tonumber, type = core.C, tonumber, type
+
+-- Number of dimensions as Torch7 counts: a tensor without elements has none.
+local function dims(tensor)
+   if tensor._numel == 0 then return 0 end
+   return tensor._ndim
+end
+shapes.dims = dims
+
+-- Dimension `d` (1-based, negative from the end where `wrap`) as 0-based; nil when there is none.
+function shapes.dimension(tensor, d)
+   local n = dims(tensor)
+   if d < 1 or d > n then return nil end
+   return d - 1
+end
+
+-- Copies a tensor's own geometry into the arrays; returns the number of dimensions.
+function shapes.load(tensor)
+   local n = tensor._ndim
+   for i = 0, n - 1 do
+      shape[i], strides[i] = tensor._shape[i], tensor._strides[i]
+   end
+   return n
+end
+
+function shapes.is_long_storage(value)
+   return core.storage_row(value) == long_row
+end
+
+-- A LongStorage of `n` numbers of an int64 array.
+function shapes.to_storage(numbers, n)
+   local result = storage.new(long_row, n)
+   for i = 0, n - 1 do result._data[i] = numbers[i] end
+   return result
+end
+
+-- Fills `shape` from numbers or one LongStorage and returns how many sizes there are. As in
+-- Torch7, the first size that is not positive ends the list; `keep_negative` leaves -1 alone.
+-- `position` is the place of the first size among the arguments of the function, for errors.
+function shapes.parse(position, keep_negative, first, ...)
+   local n = 0
+   if shapes.is_long_storage(first) then
+      n = #first
+      if n > core.max_dims then error('at most 16 dimensions', 3) end
+      for i = 0, n - 1 do shape[i] = first._data[i] end
+   elseif first ~= nil then
+      n = 1 + select('#', ...)
+      if n > core.max_dims then error('at most 16 dimensions', 3) end
+      for i = 0, n - 1 do
+         local value = first
+         if i > 0 then value = (select(i, ...)) end
+         local size = tonumber(value)
+         if not size or type(value) == 'cdata' then
+            errors.bad_argument(position + i,
+               'number expected, got ' .. (value == nil and 'nil' or class.type(value)), 2)
+         end
+         shape[i] = size
+      end
+   end
+   if keep_negative then return n end
+   for i = 0, n - 1 do
+      if shape[i] <= 0 then return i end
+   end
+   return n
+end
+
+-- A fresh view of `tensor`'s memory with the first `n` entries of the arrays.
+function shapes.view(tensor, offset, n)
+   local pointer = C.relume_tensor_alias(tensor)
+   local view = core.adopt(pointer)
+   if C.relume_tensor_set(pointer, tensor._storage, offset, n, shape, strides) < 0 then core.fail() end
+   return view
+end
+
+-- A fresh tensor of the first `n` sizes; nothing is written into it.
+function shapes.new(row, n)
+   local pointer
+   if n == 0 then
+      pointer = C.relume_tensor_new_empty(row.dtype)
+      if pointer == nil then core.fail() end
+      return core.adopt(pointer)
+   end
+   pointer = C.relume_tensor_new(row.dtype, n, shape)
+   if pointer == nil then core.fail() end
+   local result = core.adopt(pointer)
+   core.count_bytes(tonumber(result._numel) * row.bytes)
+   return result
+end
+
+function shapes.new_like(tensor, row)
+   local n = dims(tensor)
+   for i = 0, n - 1 do shape[i] = tensor._shape[i] end
+   return shapes.new(row or core.tensor_row(tensor), n)
+end
+
+function shapes.same(a, b)
+   local n = dims(a)
+   if n ~= dims(b) then return false end
+   for i = 0, n - 1 do
+      if a._shape[i] ~= b._shape[i] then return false end
+   end
+   return true
+end
+
+-- Gives `tensor` the first `n` sizes; contents beyond what it had are not initialised.
+function shapes.resize(tensor, n)
+   local before = tonumber(tensor._storage ~= nil and tensor._storage._bytes or 0)
+   if n == 0 then
+      n, shape[0] = 1, 0
+   end
+   if C.relume_tensor_resize(tensor, n, shape) < 0 then core.fail() end
+   if tensor._storage ~= nil then
+      local grown = tonumber(tensor._storage._bytes) - before
+      if grown > 0 then core.count_bytes(grown) end
+   end
+   return tensor
+end
+
+function shapes.resize_as(tensor, like)
+   if shapes.same(tensor, like) then return tensor end
+   local n = dims(like)
+   for i = 0, n - 1 do shape[i] = like._shape[i] end
+   return shapes.resize(tensor, n)
+end
+
+-- Points `tensor` at what `source` looks at.
+function shapes.set(tensor, source)
+   if C.relume_tensor_set(tensor, source._storage, source._offset, source._ndim, source._shape,
+         source._strides) < 0 then
+      core.fail()
+   end
+   return tensor
+end
+
+-- `source` with the shape of `like` (as many elements), sharing its memory where possible.
+function shapes.as(source, like)
+   if shapes.same(source, like) then return source end
+   local list = {}
+   for i = 1, like._ndim do list[i] = tonumber(like._shape[i - 1]) end
+   return core.call('reshape', source, list)
+end
+
+return shapes

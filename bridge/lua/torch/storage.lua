@@ -1,0 +1,201 @@
+-- torch.DoubleStorage and its kin: memory by the element, 1-based.
+local ffi = require 'ffi'
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+local elements = require 'torch.elements'
+local types = require 'relume.types'
+
+local C = core.C
+local tonumber, type = tonumber, type
+
+local storage = {}
+
+local function size_of(self)
+   return tonumber(self._bytes) / storage.row(self).bytes
+end
+
+function storage.row(self)
+   return types.by_dtype[self._dtype]
+end
+
+-- A new storage of `size` elements; nothing is written into them.
+function storage.new(row, size)
+   core.count_bytes(size * row.bytes)
+   local pointer = C.relume_storage_new(row.dtype, size)
+   if pointer == nil then core.fail() end
+   return core.adopt_storage(pointer)
+end
+
+function storage.from_table(row, list)
+   local result = storage.new(row, #list)
+   for i = 1, #list do
+      local number = tonumber(list[i])
+      if not number then error('invalid element (not a number)', 3) end
+      elements.write(row, result._data, i - 1, number)
+   end
+   return result
+end
+
+-- `size` elements of another storage from `offset` on: the same memory, not resizable.
+local function part_of(row, parent, offset, size)
+   local available = size_of(parent)
+   size = size or available - offset + 1
+   if offset < 1 or offset > available then error('bad argument #2 (offset out of bounds)', 3) end
+   if size < 1 or offset + size - 1 > available then error('bad argument #3 (size out of bounds)', 3) end
+   return core.adopt_storage(C.relume_storage_part(parent, offset - 1, size))
+end
+
+-- Makes the constructor of one class; the forms are those of Torch7's manual:
+-- (), (size), (table), (size, address), (storage, offset [, size]), (file name [, shared [, size]]).
+local function constructor(row)
+   return function(first, second, size)
+      if first == nil then return storage.new(row, 0) end
+      local kind = type(first)
+      if kind == 'table' then return storage.from_table(row, first) end
+      if kind == 'number' and second ~= nil then
+         local result = storage.new(row, first)
+         ffi.copy(result._data, ffi.cast('void *', ffi.cast('uintptr_t', second)), first * row.bytes)
+         return result
+      end
+      if kind == 'number' then
+         if first < 0 then error('bad argument #1 (invalid size)', 2) end
+         return storage.new(row, first)
+      end
+      if kind == 'string' then
+         local result = storage.new(row, #first)
+         ffi.copy(result._data, first, #first)
+         return result
+      end
+      local source = core.storage_row(first)
+      if source == row then return part_of(row, first, second or 1, size) end
+      error(('bad argument #1 (%s expected, got %s)'):format(row.storage_class, class.type(first)), 2)
+   end
+end
+
+----------------------------------------------------------------------------------------
+-- Methods, shared by all classes.
+
+local methods = {}
+
+methods.size = size_of
+function methods.elementSize(self) return storage.row(self).bytes end
+function methods.data(self) return self._data end
+function methods.cdata(self) return self end
+function methods.retain(self) C.relume_storage_retain(self) end
+function methods.free() end
+
+function methods.fill(self, value)
+   local row = storage.row(self)
+   value = tonumber(value) or error('bad argument #2 (number expected)', 2)
+   for i = 0, size_of(self) - 1 do elements.write(row, self._data, i, value) end
+   return self
+end
+
+function methods.resize(self, size)
+   if C.relume_storage_resize(self, size) < 0 then core.fail() end
+   return self
+end
+
+function methods.copy(self, source)
+   local from = core.storage_row(source)
+   if not from then
+      error('bad argument #2 (torch.*Storage expected, got ' .. class.type(source) .. ')', 2)
+   end
+   local row, count = storage.row(self), size_of(self)
+   if size_of(source) ~= count then error('bad argument #2 (size mismatch)', 2) end
+   if row == from then
+      ffi.copy(self._data, source._data, self._bytes)
+   else
+      for i = 0, count - 1 do
+         elements.write(row, self._data, i, elements.read(from, source._data, i))
+      end
+   end
+   return self
+end
+
+function methods.totable(self)
+   local row, list = storage.row(self), {}
+   for i = 1, size_of(self) do list[i] = elements.read(row, self._data, i - 1) end
+   return list
+end
+
+-- Bytes of a Char or Byte storage as a string, or the string written into it.
+function methods.string(self, text)
+   if text == nil then return ffi.string(self._data, self._bytes) end
+   methods.resize(self, #text)
+   ffi.copy(self._data, text, #text)
+   return self
+end
+
+function methods.type(self, name)
+   if name == nil then return class.typename(self) end
+   local wanted = class.factory(name)
+   if not wanted then error(('<%s> is not a string describing a torch object'):format(name), 2) end
+   if name == class.typename(self) then return self end
+   return methods.copy(wanted():resize(size_of(self)), self)
+end
+
+function methods.write() error('a storage is written by torch.save', 2) end
+function methods.read() error('a storage is read by torch.load', 2) end
+
+for _, row in ipairs(types.rows) do
+   methods[row.class:lower()] = function(self) return methods.type(self, row.storage_class) end
+end
+
+----------------------------------------------------------------------------------------
+
+local function define(row)
+   local mt = {}
+   for name, method in pairs(methods) do mt[name] = method end
+   local data_of = elements
+   local bytes = row.bytes
+
+   function mt.__index(self, key)
+      local method = mt[key]
+      if method ~= nil then return method end
+      local index = tonumber(key)
+      if index then
+         index = index - index % 1
+         if index < 1 or index * bytes > tonumber(self._bytes) then
+            error('out of bounds', 2)
+         end
+         return data_of.read(row, self._data, index - 1)
+      end
+      return nil
+   end
+
+   function mt.__newindex(self, key, value)
+      local index, number = tonumber(key), tonumber(value)
+      if not index then
+         error(('the class %s cannot be indexed'):format(row.storage_class), 2)
+      end
+      if index < 1 or index * bytes > tonumber(self._bytes) then error('out of bounds', 2) end
+      if not number then error('number expected, got ' .. class.type(value), 2) end
+      data_of.write(row, self._data, index - 1, number)
+   end
+
+   ffi.metatype(row.storage_struct, {
+      __index = mt.__index,
+      __newindex = mt.__newindex,
+      __len = size_of,
+      __eq = function(a, b)
+         return core.is_storage(a) and core.is_storage(b) and core.address_of(a) == core.address_of(b)
+      end,
+      __tostring = function(self) return class.find(mt, '__tostring__')(self) end,
+      __concat = function(a, b) return tostring(a) .. tostring(b) end,
+   })
+   class.register_cdata(row.storage_class, mt, constructor(row))
+   return mt
+end
+
+function storage.define_all()
+   for _, row in ipairs(types.rows) do
+      local mt = define(row)
+      if not row.class:match('^[CB]') or row.class == 'Bool' or row.class == 'BFloat16' then
+         mt.string = nil
+      end
+   end
+end
+
+storage.methods = methods
+return storage

@@ -45,7 +45,8 @@ def _numeric_jacobians(
 
     def evaluate(values: np.ndarray) -> list[np.ndarray]:
         changed = list(inputs)
-        changed[position] = _C.tensor_from_data(values, None)
+        # The sum of 0-d arrays is a number, which has no type of its own.
+        changed[position] = _C.tensor_from_data(np.asarray(values), None)
         with no_grad():
             return [r.detach().numpy().copy().reshape(-1) for r in _outputs_of(function, changed)]
 

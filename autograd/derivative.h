@@ -54,6 +54,7 @@ class Backward {
   DType dtype(int argument, int position = 0) const;
   int64_t offset(int argument) const;   // in its storage, of a contiguous tensor argument
   int list_size(int argument) const;
+  bool is_given(int argument, int position) const;  // or is it None, in a tensor list?
   int output_count() const;
   bool needs(int argument, int position = 0) const;     // is its gradient wanted?
 

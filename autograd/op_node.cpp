@@ -255,6 +255,9 @@ int64_t Backward::offset(int argument) const {
                              "() for a tensor that is not contiguous; call contiguous() first");
   return like.offset;
 }
+bool Backward::is_given(int argument, int position) const {
+  return node_.slots_[node_.arguments_[argument].first_slot + position].like.sizes != nullptr;
+}
 int Backward::output_count() const { return node_.output_count; }
 int Backward::list_size(int argument) const { return node_.arguments_[argument].slot_count; }
 

@@ -17,7 +17,7 @@ class IndexList {
  public:
   IndexList(Backward& b, int argument) {
     for (int i = 0; i < b.list_size(argument); ++i) {
-      tensors_.push_back(b.in(argument, i));
+      tensors_.push_back(b.is_given(argument, i) ? b.in(argument, i) : Tensor());
       bodies_.push_back(tensors_.back().body());
     }
   }

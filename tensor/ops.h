@@ -21,6 +21,14 @@ inline const OpFunction tanh_backward{"tanh_backward"}, sigmoid_backward{"sigmoi
     elu_backward{"elu_backward"}, softplus_backward{"softplus_backward"}, clamp_backward{"clamp_backward"};
 inline const OpFunction sum{"sum"}, mean{"mean"}, sum_to{"sum_to"};
 inline const OpFunction matmul{"matmul"};
+inline const OpFunction conv2d{"conv2d"}, conv2d_input_gradient{"conv2d_input_gradient"},
+    conv2d_weight_gradient{"conv2d_weight_gradient"};
+inline const OpFunction max_pool2d_scatter{"max_pool2d_scatter"}, max_pool2d_gather{"max_pool2d_gather"},
+    avg_pool2d{"avg_pool2d"}, avg_pool2d_backward{"avg_pool2d_backward"};
+inline const OpFunction pad{"pad"}, pad_backward{"pad_backward"}, upsample_nearest2d{"upsample_nearest2d"};
+inline const OpFunction batch_norm_backward{"batch_norm_backward"};
+inline const OpFunction softmax_backward{"softmax_backward"}, log_softmax_backward{"log_softmax_backward"};
+inline const OpFunction embedding{"embedding"}, embedding_backward{"embedding_backward"};
 inline const OpFunction reshape{"reshape"}, expand{"expand"}, permute{"permute"}, transpose{"transpose"},
     narrow{"narrow"}, select{"select"}, slice{"slice"}, squeeze{"squeeze"}, unsqueeze{"unsqueeze"},
     contiguous{"contiguous"}, clone{"clone"}, cat{"cat"}, stack{"stack"};

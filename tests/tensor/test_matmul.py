@@ -1,5 +1,10 @@
 """Products of matrices and vectors, against NumPy."""
 
+import os
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -164,8 +169,6 @@ def test_mistakes_name_the_shapes():
 
 
 def test_a_forked_child_multiplies():
-    import os
-
     a = rl.from_numpy(random((300, 300), "float32"))
     expected = rl.matmul(a, a).numpy()
     child = os.fork()
@@ -176,11 +179,33 @@ def test_a_forked_child_multiplies():
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             break
-        import time
-
         time.sleep(0.05)
     else:
         os.kill(child, 9)
         os.waitpid(child, 0)
         pytest.fail("the child hung")
     assert status == 0
+
+
+OWN_KERNELS = """
+import sys
+sys.modules["scipy_openblas32"] = None  # as if it were not installed
+import numpy as np
+import relume as rl
+from relume import _C
+assert not _C.blas_loaded()
+generator = np.random.default_rng(0)
+for dtype, tolerance in [("float32", 2e-3), ("float64", 1e-10)]:
+    for m, k, n in [(9, 9, 9), (70, 300, 1100), (1, 50, 40), (40, 50, 1), (65, 1, 33), (200, 520, 31)]:
+        a, b = (generator.standard_normal(s).astype(dtype) for s in [(m, k), (n, k)])
+        c = generator.standard_normal((m, n)).astype(dtype)
+        out = rl.addmm(rl.from_numpy(c), rl.from_numpy(a), rl.from_numpy(b).t(), beta=0.5, alpha=2)
+        np.testing.assert_allclose(out.numpy(), 0.5 * c + 2 * (a @ b.T), rtol=tolerance, atol=tolerance)
+"""
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_own_kernels_without_openblas(isa):
+    """An instruction set that this machine lacks is lowered to the best that it has."""
+    environment = {**os.environ, "RELUME_ISA": isa}
+    subprocess.run([sys.executable, "-c", OWN_KERNELS], check=True, env=environment)

@@ -163,7 +163,7 @@ def test_an_empty_batch():
 
 
 @pytest.mark.parametrize("change,text", [
-    ({"input": (2, 5, 5)}, "needs an input of 3 channels, but it has 2"),
+    ({"input": (2, 5, 5)}, "need an input of 3 channels, but it has 2"),
     ({"input": (3, 2, 5)}, r"covers \(3, 3\) elements, more than the input with its padding, \(2, 5\)"),
     ({"input": (3, 5)}, r"must have shape \(channels, height, width\)"),
     ({"weight": (4, 3, 3)}, "weight must have shape"),

@@ -119,12 +119,7 @@ double Generator::cauchy(double median, double scale) {
   return median + scale * std::tan(kPi * (uniform() - 0.5));
 }
 
-double Generator::log_normal(double mean, double std) {
-  double mean_squared = mean * mean;
-  double variance = std * std;
-  return std::exp(normal(std::log(mean_squared / std::sqrt(variance + mean_squared)),
-                         std::sqrt(std::log(variance / mean_squared + 1))));
-}
+double Generator::log_normal(double mean, double std) { return std::exp(normal(mean, std)); }
 
 double Generator::geometric(double p) {
   return std::floor(std::log(1.0 - uniform()) / std::log(p)) + 1;

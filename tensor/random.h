@@ -35,7 +35,7 @@ class Generator {
   double normal(double mean, double std);       // Box-Muller; draws for every second call
   double exponential(double rate);
   double cauchy(double median, double scale);
-  double log_normal(double mean, double std);   // mean and std of the result, not of its log
+  double log_normal(double mean, double std);   // mean and std of the logarithm
   double geometric(double p);                   // 1, 2, ...
   bool bernoulli(double p) { return uniform() <= p; }
 

@@ -29,7 +29,7 @@ class Generator(_C.Generator):
     >>> generator = rl.Generator(seed=1)
     >>> with generator:
     ...     print(rl.rand([2]))
-    tensor([0.4170, 0.9972])
+    tensor([0.417 , 0.9972])
     """
 
     def __init__(self, seed: int | None = None) -> None:

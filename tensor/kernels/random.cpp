@@ -56,35 +56,43 @@ void check_floating(const Call& call) {
                    name(dtype), "; use random_ for integers");
 }
 
+// A parameter of a distribution as the tensor's type holds it: FloatTensor:uniform(-0.1, 0.1) draws
+// between the floats nearest to -0.1 and 0.1.
+double parameter(const Call& call, int argument) {
+  return visit(call.tensor(0).dtype(), [&](auto zero) {
+    return static_cast<double>(convert<decltype(zero)>(call.real(argument)));
+  });
+}
+
 void uniform(Call& call) {
   check_floating(call);
-  double low = call.real(1), high = call.real(2);
+  double low = parameter(call, 1), high = parameter(call, 2);
   fill_input(call, [=](Generator& g, int64_t) { return g.uniform(low, high); });
 }
 
 void normal(Call& call) {
   check_floating(call);
-  double mean = call.real(1), std = call.real(2);
+  double mean = parameter(call, 1), std = parameter(call, 2);
   check(std >= 0, "normal_ expected std >= 0, got ", std);
   fill_input(call, [=](Generator& g, int64_t) { return g.normal(mean, std); });
 }
 
 void exponential(Call& call) {
   check_floating(call);
-  double rate = call.real(1);
+  double rate = parameter(call, 1);
   check_positive("lambd", rate);
   fill_input(call, [=](Generator& g, int64_t) { return g.exponential(rate); });
 }
 
 void cauchy(Call& call) {
   check_floating(call);
-  double median = call.real(1), scale = call.real(2);
+  double median = parameter(call, 1), scale = parameter(call, 2);
   fill_input(call, [=](Generator& g, int64_t) { return g.cauchy(median, scale); });
 }
 
 void log_normal(Call& call) {
   check_floating(call);
-  double mean = call.real(1), std = call.real(2);
+  double mean = parameter(call, 1), std = parameter(call, 2);
   check_positive("std", std);
   fill_input(call, [=](Generator& g, int64_t) { return g.log_normal(mean, std); });
 }
@@ -216,8 +224,8 @@ const Register register_cauchy{
     "Fills with numbers of the Cauchy distribution.", kFill, cauchy};
 const Register register_log_normal{
     "log_normal_(Tensor input, float mean=1, float std=2) -> Tensor",
-    "Fills with log-normal numbers; mean and std are those of the numbers, not of their logarithm.",
-    kFill, log_normal};
+    "Fills with numbers whose logarithm has the normal distribution with this mean and std.", kFill,
+    log_normal};
 const Register register_geometric{
     "geometric_(Tensor input, float p) -> Tensor",
     "Fills with 1, 2, 3, ...: floor(log(1-u) / log(p)) + 1 for u spread evenly over [0, 1).", kFill,

@@ -1,0 +1,144 @@
+"""`relume run`: a network of a file, on an array."""
+
+from __future__ import annotations
+
+import json as json_format
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import relume
+from relume import legacy_nn
+from relume.command_line.output import Stopwatch, print_table, status
+from relume.converters import object_tree
+from relume.converters.atomic import replacing
+
+
+def run(
+    file: Path, *, input: Path, output: Path | None, layers: bool, select: str, json: bool
+) -> None:
+    given = read_input(input)
+    if output is not None and output.suffix not in (".npy", ".npz"):
+        raise ValueError(f"--output should end in .npy or .npz, got {str(output)!r}")
+    with status(f"reading {file}"):
+        network = find_network(relume.load(file), select)
+    network.evaluate()
+    watch = Stopwatch()
+    with status("running"), relume.no_grad():
+        result = network.forward(cast(given, dtype_of(network)))
+    seconds = watch.seconds()
+    rows = layer_rows(network) if layers else []
+    if output is not None:
+        write_output(output, result)
+    if json:
+        answer = {"output": shape_of(result), "seconds": seconds}
+        if layers:
+            answer["layers"] = [dict(zip(LAYER_COLUMNS, row, strict=True)) for row in rows]
+        print(json_format.dumps(answer))
+        return
+    if layers:
+        print_table(LAYER_COLUMNS, rows, right=frozenset({"mean", "largest"}))
+        print()
+    target = f", written to {output}" if output is not None else ""
+    print(f"{network.torch_typename}: output {size_text(result)} in {seconds:.3f} s{target}")
+
+
+def find_network(root: Any, path: str) -> Any:
+    """The module at a path; without one, the only module that is not inside another one."""
+    if path:
+        root = object_tree.select(root, path)
+    if isinstance(root, legacy_nn.Module):
+        return root
+    found = list(outer_modules(root))
+    if len(found) == 1:
+        return found[0][1]
+    where = f"{path!r}" if path else "the file"
+    if not found:
+        kind = object_tree.class_name(root)
+        raise ValueError(f"there is no network to run in {where}, which holds: {kind}")
+    names = "\n".join(f"  --select {name}   ({m.torch_typename})" for name, m in found)
+    raise ValueError(f"there are {len(found)} modules in {where}; say which one:\n{names}")
+
+
+def outer_modules(root: Any) -> list[tuple[str, Any]]:
+    """Modules by path, without those inside of modules."""
+    found: list[tuple[str, Any]] = []
+    for node in object_tree.walk(root, skip_scratch=True):
+        if isinstance(node.value, legacy_nn.Module) and node.same_as is None:
+            inside = any(node.path.startswith(f"{path}.") for path, _ in found)
+            if not inside:
+                found.append((node.path, node.value))
+    return found
+
+
+def read_input(path: Path) -> Any:
+    """An array, or for an .npz a table of its arrays in their order."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is no .npy or .npz file: {error}") from None
+    if isinstance(loaded, np.ndarray):
+        return relume.tensor(loaded)
+    with loaded:
+        return relume.Table([relume.tensor(loaded[name]) for name in loaded.files])
+
+
+def dtype_of(network: Any) -> Any:
+    """The type in which a network computes: that of its parameters."""
+    parameters, _ = network.parameters()
+    if parameters:
+        return parameters[0].dtype
+    return legacy_nn.types.dtype_of(getattr(network, "_type", None) or "torch.FloatTensor")
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    return legacy_nn.nested.map_tensors(lambda tensor: tensor.to(dtype), value)
+
+
+def write_output(path: Path, result: Any) -> None:
+    tensors = legacy_nn.nested.tensors_in(result)
+    arrays = [tensor.detach().numpy() for tensor in tensors]
+    if path.suffix == ".npy" and len(arrays) != 1:
+        raise ValueError(
+            f"the output is a table of {len(arrays)} tensors; name a file that ends in .npz"
+        )
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        if path.suffix == ".npy":
+            np.save(file, arrays[0], allow_pickle=False)
+        else:
+            np.savez(file, **{str(i): array for i, array in enumerate(arrays, start=1)})
+
+
+LAYER_COLUMNS = ["path", "layer", "output", "mean", "largest"]
+
+
+def layer_rows(network: Any) -> list[list[Any]]:
+    """One row per layer that ran: what it gave."""
+    rows = []
+    for node in object_tree.walk(network, skip_scratch=True):
+        if not isinstance(node.value, legacy_nn.Module) or node.same_as is not None:
+            continue
+        outputs = [
+            tensor for tensor in legacy_nn.nested.tensors_in(node.value.output) if tensor.numel()
+        ]
+        if not outputs:
+            continue
+        values = np.concatenate([tensor.numpy().ravel().astype(np.float64) for tensor in outputs])
+        statistics = [f"{values.mean():.4g}", f"{np.abs(values).max():.4g}"]
+        size = size_text(node.value.output)
+        rows.append([node.path or "(root)", node.value.torch_typename, size, *statistics])
+    return rows
+
+
+def shape_of(value: Any) -> Any:
+    if isinstance(value, relume.Tensor):
+        return list(value.shape)
+    return [shape_of(element) for element in legacy_nn.nested.elements(value)]
+
+
+def size_text(value: Any) -> str:
+    if isinstance(value, relume.Tensor):
+        return "x".join(str(n) for n in value.shape) or "a number"
+    return "{" + ", ".join(size_text(element) for element in legacy_nn.nested.elements(value)) + "}"

@@ -48,7 +48,14 @@ def convolutions(draw):
         for k, d, p in zip(kernel, dilation, padding, strict=True)
     )
     batch = draw(st.integers(1, 3))
-    return (batch, inputs * groups, *size), (outputs, inputs, *kernel), stride, padding, dilation, groups
+    return (
+        (batch, inputs * groups, *size),
+        (outputs, inputs, *kernel),
+        stride,
+        padding,
+        dilation,
+        groups,
+    )
 
 
 @settings(deadline=None, max_examples=80)
@@ -58,7 +65,13 @@ def test_conv2d_is_a_sum_over_windows(case, dtype):
     x, weight = random(shape, 1, dtype), random(weight_shape, 2, dtype)
     bias = random(weight_shape[0], 3, dtype)
     result = rl.conv2d(
-        rl.from_numpy(x), rl.from_numpy(weight), rl.from_numpy(bias), stride, padding, dilation, groups
+        rl.from_numpy(x),
+        rl.from_numpy(weight),
+        rl.from_numpy(bias),
+        stride,
+        padding,
+        dilation,
+        groups,
     )
     expected = naive_conv2d(x, weight, stride, padding, dilation, groups) + bias[:, None, None]
     tolerance = 1e-4 if dtype == "float32" else 1e-11
@@ -97,7 +110,9 @@ def test_gradients_are_adjoint_to_the_convolution(case):
     value = float((out * g).sum().item())
     assert grad_x.shape == x.shape and grad_weight.shape == weight.shape
     np.testing.assert_allclose(float((grad_x * x).sum().item()), value, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(float((grad_weight * weight).sum().item()), value, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        float((grad_weight * weight).sum().item()), value, rtol=1e-9, atol=1e-9
+    )
     dx = random(shape, 4)
     moved = rl.conv2d(rl.from_numpy(dx), weight.detach(), None, stride, padding, dilation, groups)
     np.testing.assert_allclose(
@@ -106,26 +121,43 @@ def test_gradients_are_adjoint_to_the_convolution(case):
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-@pytest.mark.parametrize("stride,padding,output_padding,dilation", [
-    ((1, 1), (0, 0), (0, 0), (1, 1)),
-    ((2, 3), (1, 0), (1, 2), (1, 1)),
-    ((2, 2), (1, 2), (0, 1), (2, 1)),
-])
+@pytest.mark.parametrize(
+    "stride,padding,output_padding,dilation",
+    [
+        ((1, 1), (0, 0), (0, 0), (1, 1)),
+        ((2, 3), (1, 0), (1, 2), (1, 1)),
+        ((2, 2), (1, 2), (0, 1), (2, 1)),
+    ],
+)
 def test_conv_transpose2d_spreads_every_pixel(groups, stride, padding, output_padding, dilation):
     x, weight, bias = random((2, 4, 5, 6), 1), random((4, 3, 3, 2), 2), random(3 * groups, 3)
     size = [
         (n - 1) * s - 2 * p + d * (k - 1) + o + 1
-        for n, s, p, d, k, o in zip((5, 6), stride, padding, dilation, (3, 2), output_padding, strict=True)
+        for n, s, p, d, k, o in zip(
+            (5, 6), stride, padding, dilation, (3, 2), output_padding, strict=True
+        )
     ]
     full = np.zeros((2, 3 * groups, size[0] + 2 * padding[0], size[1] + 2 * padding[1]))
     for c in range(4):
         first = c // (4 // groups) * 3
         for i, j, u, v in np.ndindex(5, 6, 3, 2):
-            target = full[:, first : first + 3, i * stride[0] + u * dilation[0], j * stride[1] + v * dilation[1]]
+            target = full[
+                :,
+                first : first + 3,
+                i * stride[0] + u * dilation[0],
+                j * stride[1] + v * dilation[1],
+            ]
             target += x[:, c, i, j, None] * weight[c, :, u, v]
     expected = full[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
     result = rl.conv_transpose2d(
-        rl.from_numpy(x), rl.from_numpy(weight), rl.from_numpy(bias), stride, padding, output_padding, groups, dilation
+        rl.from_numpy(x),
+        rl.from_numpy(weight),
+        rl.from_numpy(bias),
+        stride,
+        padding,
+        output_padding,
+        groups,
+        dilation,
     )
     np.testing.assert_allclose(result.numpy(), expected + bias[:, None, None], atol=1e-12)
 
@@ -136,7 +168,9 @@ def test_images_without_a_batch_and_odd_layouts():
     result = rl.conv2d(rl.from_numpy(x), rl.from_numpy(weight))
     np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
     turned = rl.from_numpy(np.ascontiguousarray(x.transpose(2, 0, 1))).permute([1, 2, 0])
-    np.testing.assert_allclose(rl.conv2d(turned, rl.from_numpy(weight)).numpy(), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        rl.conv2d(turned, rl.from_numpy(weight)).numpy(), expected, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("batched", [True, False])
@@ -147,14 +181,18 @@ def test_conv1d(batched):
     result = rl.conv1d(rl.from_numpy(x), rl.from_numpy(weight), rl.from_numpy(bias), 2, 1, 3, 2)
     x4 = x.reshape(-1, 4, 1, 20)
     expected = naive_conv2d(x4, weight[:, :, None], (1, 2), (0, 1), (1, 3), 2) + bias[:, None, None]
-    np.testing.assert_allclose(result.numpy(), expected[:, :, 0] if batched else expected[0, :, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        result.numpy(), expected[:, :, 0] if batched else expected[0, :, 0], atol=1e-12
+    )
 
 
 def test_half_precision():
     x, weight = random((1, 2, 6, 6), 1, "float16"), random((3, 2, 3, 3), 2, "float16")
     result = rl.conv2d(rl.from_numpy(x), rl.from_numpy(weight))
     assert result.dtype == rl.float16
-    expected = naive_conv2d(x.astype("float64"), weight.astype("float64"), (1, 1), (0, 0), (1, 1), 1)
+    expected = naive_conv2d(
+        x.astype("float64"), weight.astype("float64"), (1, 1), (0, 0), (1, 1), 1
+    )
     np.testing.assert_allclose(result.numpy().astype("float64"), expected, rtol=2e-3, atol=1e-2)
 
 
@@ -162,20 +200,33 @@ def test_an_empty_batch():
     assert tuple(rl.conv2d(rl.zeros([0, 2, 5, 5]), rl.zeros([3, 2, 3, 3])).shape) == (0, 3, 3, 3)
 
 
-@pytest.mark.parametrize("change,text", [
-    ({"input": (2, 5, 5)}, "need an input of 3 channels, but it has 2"),
-    ({"input": (3, 2, 5)}, r"covers \(3, 3\) elements, more than the input with its padding, \(2, 5\)"),
-    ({"input": (3, 5)}, r"must have shape \(channels, height, width\)"),
-    ({"weight": (4, 3, 3)}, "weight must have shape"),
-    ({"stride": 0}, "stride must be at least 1"),
-    ({"padding": -1}, "padding must be at least 0"),
-    ({"stride": [1, 1, 1]}, "one number or"),
-    ({"groups": 0}, "groups must be at least 1"),
-    ({"groups": 3}, "cannot be split into 3 groups"),
-    ({"bias": (3,)}, r"bias must have shape \(4\)"),
-])
+@pytest.mark.parametrize(
+    "change,text",
+    [
+        ({"input": (2, 5, 5)}, "need an input of 3 channels, but it has 2"),
+        (
+            {"input": (3, 2, 5)},
+            r"covers \(3, 3\) elements, more than the input with its padding, \(2, 5\)",
+        ),
+        ({"input": (3, 5)}, r"must have shape \(channels, height, width\)"),
+        ({"weight": (4, 3, 3)}, "weight must have shape"),
+        ({"stride": 0}, "stride must be at least 1"),
+        ({"padding": -1}, "padding must be at least 0"),
+        ({"stride": [1, 1, 1]}, "one number or"),
+        ({"groups": 0}, "groups must be at least 1"),
+        ({"groups": 3}, "cannot be split into 3 groups"),
+        ({"bias": (3,)}, r"bias must have shape \(4\)"),
+    ],
+)
 def test_mistakes_say_what_was_expected(change, text):
-    settings = {"input": (3, 5, 5), "weight": (4, 3, 3, 3), "bias": None, "stride": 1, "padding": 0, "groups": 1}
+    settings = {
+        "input": (3, 5, 5),
+        "weight": (4, 3, 3, 3),
+        "bias": None,
+        "stride": 1,
+        "padding": 0,
+        "groups": 1,
+    }
     settings.update(change)
     for name in ("input", "weight", "bias"):
         settings[name] = None if settings[name] is None else rl.zeros(list(settings[name]))

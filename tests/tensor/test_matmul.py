@@ -63,7 +63,9 @@ LAYOUTS = {
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("right", LAYOUTS)
 @pytest.mark.parametrize("left", LAYOUTS)
-@pytest.mark.parametrize("sizes", [(3, 4, 5), (1, 70, 30), (30, 70, 1), (33, 1, 65), (100, 130, 70)])
+@pytest.mark.parametrize(
+    "sizes", [(3, 4, 5), (1, 70, 30), (30, 70, 1), (33, 1, 65), (100, 130, 70)]
+)
 def test_any_memory_layout(sizes, left, right, dtype):
     m, k, n = sizes
     a, b = LAYOUTS[left](random((m, k), dtype, 1)), LAYOUTS[right](random((k, n), dtype, 2))
@@ -117,7 +119,9 @@ def test_addmm_family():
     m, a, b = random((3, 5)), random((3, 4), seed=1), random((4, 5), seed=2)
     v, w, row = random(4, seed=3), random(3, seed=4), random(5, seed=5)
     tm, ta, tb, tv, tw, trow = map(rl.from_numpy, (m, a, b, v, w, row))
-    np.testing.assert_allclose(rl.addmm(tm, ta, tb, beta=2, alpha=0.5).numpy(), 2 * m + 0.5 * (a @ b))
+    np.testing.assert_allclose(
+        rl.addmm(tm, ta, tb, beta=2, alpha=0.5).numpy(), 2 * m + 0.5 * (a @ b)
+    )
     np.testing.assert_allclose(rl.addmm(trow, ta, tb).numpy(), row + a @ b)
     np.testing.assert_allclose(rl.addmv(tw, ta, tv, beta=3).numpy(), 3 * w + a @ v)
     np.testing.assert_allclose(rl.addr(tm, tw, trow, alpha=-1).numpy(), m - np.outer(w, row))

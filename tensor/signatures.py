@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
 from typing import Any
 
@@ -40,6 +41,8 @@ def signature(function: Any) -> inspect.Signature:
             continue
         declaration, _, default = part.partition("=")
         type_name, name = declaration.split()
+        if keyword.iskeyword(name):  # given as from_=
+            name += "_"
         parameters.append(
             inspect.Parameter(
                 name,

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "autograd/derivative.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/call_op.h"
@@ -28,12 +29,12 @@ struct OpFunctionObject {
 PyTypeObject* op_function_type = nullptr;
 PyObject* out_name = nullptr;
 
-// NumPy's spellings of PyTorch's argument names.
+// NumPy's spellings of PyTorch's argument names; `from` is a word of Python's.
 struct Alias {
   const char* name;
   const char* stands_for;
 };
-constexpr Alias kAliases[] = {{"axis", "dim"}, {"keepdims", "keepdim"}};
+constexpr Alias kAliases[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"from_", "from"}};
 
 const char* function_name(const OpFunctionObject* self) { return PyUnicode_AsUTF8(self->name); }
 
@@ -277,7 +278,7 @@ nb::dict describe(const Op& op) {
   row["schema"] = op.schema.text.c_str();
   row["doc"] = op.documentation.c_str();
   row["traits"] = traits;
-  row["has_derivative"] = op.derivative != nullptr;
+  row["has_derivative"] = find_derivative(op.name()) != nullptr;
   row["has_in_place_form"] = op.has_in_place_form();
   return row;
 }

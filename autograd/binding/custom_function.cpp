@@ -33,6 +33,12 @@ class CustomNode final : public Node {
     }
   }
 
+  // The edges live in a member, so they go before ~Node looks for them.
+  ~CustomNode() override {
+    for (Edge& edge : edge_memory_) release_edge(edge);
+    edge_count = 0;
+  }
+
   const char* name() const override { return name_.c_str(); }
 
   void apply(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) override {

@@ -14,21 +14,25 @@ import relume as rl
 _random = np.random.default_rng(20160101)
 
 
+def _leaf(values):
+    return rl.tensor(values, dtype=rl.float64, requires_grad=True)
+
+
 def positive(*shape):
     """Floats between 0.2 and 0.9, a leaf that requires a gradient."""
-    return rl.tensor(_random.uniform(0.2, 0.9, shape)).requires_grad_()
+    return _leaf(_random.uniform(0.2, 0.9, shape))
 
 
 def signed(*shape):
     """Floats of both signs, away from 0 and from 1."""
     values = _random.uniform(0.15, 0.85, shape) * _random.choice([-1, 1], shape)
-    return rl.tensor(values).requires_grad_()
+    return _leaf(values)
 
 
 def distinct(*shape):
     """Floats that differ by more than any step: for sorting and extremes."""
     values = _random.permutation(int(np.prod(shape))).reshape(shape) * 0.3 - 1.0
-    return rl.tensor(values + 0.05).requires_grad_()
+    return _leaf(values + 0.05)
 
 
 def integers(*values):
@@ -120,7 +124,6 @@ SAMPLES = {
     "max_with_indices": [(distinct(2, 3), 1), (distinct(2, 3), 0, True)],
     "min_with_indices": [(distinct(2, 3), 1), (distinct(2, 3), 0, True)],
     "cumsum": [(signed(2, 3), 1), (signed(2, 3), 0)],
-    "cumprod": [(signed(2, 3), 1)],
     "sum_to": [(signed(2, 3), (3,)), (signed(2, 3), (2, 1)), (signed(2, 3), ())],
     "sort": [(distinct(2, 3),), (distinct(2, 3), 0, True)],
     "topk": [(distinct(2, 4), 2), (distinct(3, 2), 2, 0, False)],
@@ -222,6 +225,9 @@ SAMPLES = {
         (signed(2, 2), signed(2, 3), signed(3, 2)),
         ((signed(2), signed(2, 3), signed(3, 2)), {"beta": 0.5, "alpha": -2}),
     ],
+    "addmv": [(signed(2), signed(2, 3), signed(3))],
+    "addr": [(signed(2, 3), signed(2), signed(3))],
+    "baddbmm": [(signed(2, 2, 2), signed(2, 2, 3), signed(2, 3, 2))],
     "linear": [
         (signed(2, 3), signed(4, 3), signed(4)),
         (signed(2, 3), signed(4, 3)),
@@ -237,6 +243,21 @@ SAMPLES = {
     "conv_transpose2d": [
         (signed(1, 2, 3, 3), signed(2, 3, 2, 2), signed(3), (1, 1), (0, 0), (0, 0)),
         (signed(1, 2, 3, 3), signed(2, 1, 3, 3), None, (2, 2), (1, 1), (1, 1), 2),
+    ],
+    "conv2d_input_gradient": [
+        (signed(1, 3, 2, 2), signed(3, 2, 3, 3), (1, 2, 4, 4), (1, 1), (0, 0), (1, 1), 1)
+    ],
+    "conv2d_weight_gradient": [
+        (signed(1, 3, 2, 2), signed(1, 2, 4, 4), (3, 2, 3, 3), (1, 1), (0, 0), (1, 1), 1)
+    ],
+    "max_pool2d_scatter": [(signed(1, 1, 2, 2), rl.tensor([[[[0, 3], [9, 15]]]]), (1, 1, 4, 4))],
+    "max_pool2d_gather": [(signed(1, 1, 4, 4), rl.tensor([[[[0, 3], [9, 15]]]]))],
+    "avg_pool2d_backward": [
+        (signed(1, 1, 2, 2), (1, 1, 4, 4), (2, 2), (2, 2), (0, 0), False, True)
+    ],
+    "pad_backward": [
+        (signed(2, 6), (2, 3), (1, 2), "constant"),
+        (signed(1, 3, 7), (1, 3, 4), (1, 2), "reflect"),
     ],
     "max_pool2d": [
         (distinct(1, 2, 4, 4), (2, 2)),
@@ -256,6 +277,9 @@ SAMPLES = {
     "upsample_nearest2d": [(signed(1, 2, 2, 3), 2), (signed(2, 2, 3), 3)],
     "softmax": [(signed(2, 3), 1), (signed(2, 3, 2), 0)],
     "log_softmax": [(signed(2, 3), 1), (signed(2, 3, 2), 0)],
+    "softmax_backward": [(signed(2, 3), signed(2, 3), 1)],
+    "log_softmax_backward": [(signed(2, 3), signed(2, 3), 1)],
+    "embedding_backward": [(signed(2, 2, 3), rl.tensor([[0, 3], [3, 1]]), 4)],
     "batch_norm": [
         (signed(4, 3), signed(3), signed(3), None, None, True, 0.1, 1e-3),
         (

@@ -30,7 +30,9 @@ CASES |= {
     name: [(getattr(rl, name), [positive(2, 3)])]
     for name in "reciprocal sqrt rsqrt log log1p log2 log10".split()
 }
-CASES |= {name: [(getattr(rl, name), [values(2, 3, low=-0.8, high=0.8)])] for name in ("asin", "acos")}
+CASES |= {
+    name: [(getattr(rl, name), [values(2, 3, low=-0.8, high=0.8)])] for name in ("asin", "acos")
+}
 
 
 def two(name, first=values, second=values):
@@ -83,8 +85,12 @@ CASES |= {
         (lambda x, y: rl.where(rl.tensor([[True], [False]]), x, y), [values(2, 3), values(3)]),
         (lambda x: rl.where(rl.tensor([True, False, True]), x, 2.0), [values(2, 3)]),
     ],
-    "addcmul": [(lambda x, y, z: rl.addcmul(x, y, z, value=0.4), [values(2, 3), values(3), values(2, 1)])],
-    "addcdiv": [(lambda x, y, z: rl.addcdiv(x, y, z, value=0.4), [values(2, 3), values(3), positive(2, 1)])],
+    "addcmul": [
+        (lambda x, y, z: rl.addcmul(x, y, z, value=0.4), [values(2, 3), values(3), values(2, 1)])
+    ],
+    "addcdiv": [
+        (lambda x, y, z: rl.addcdiv(x, y, z, value=0.4), [values(2, 3), values(3), positive(2, 1)])
+    ],
     "lerp": [
         (rl.lerp, [values(2, 3), values(3), values(2, 1)]),
         (lambda x, y: rl.lerp(x, y, 0.3), [values(2, 3), values(3)]),
@@ -107,7 +113,9 @@ CASES |= {
     "max_with_indices": along("max_with_indices", choices=ONE_DIM),
     "min_with_indices": along("min_with_indices", choices=ONE_DIM),
     "cumsum": [(partial(rl.cumsum, dim=dim), [values(2, 3)]) for dim in (0, -1)],
-    "logsumexp": along("logsumexp", choices=[{"dim": [0, 1, 2]}, {"dim": 1}, {"dim": [0, -1], "keepdim": True}]),
+    "logsumexp": along(
+        "logsumexp", choices=[{"dim": [0, 1, 2]}, {"dim": 1}, {"dim": [0, -1], "keepdim": True}]
+    ),
     "norm": [
         (partial(rl.norm, p=p, **choice), [values(2, 3, 2)])
         for p in (2, 1, 3, 1.5, math.inf)

@@ -14,7 +14,9 @@ op_samples = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(op_samples)
 
 REGISTRY = rl._C.registry()
-DIFFERENTIABLE = [row for row in REGISTRY if "not_differentiable" not in row["traits"]]
+ON_THE_TAPE = [row for row in REGISTRY if "not_differentiable" not in row["traits"]]
+DIFFERENTIABLE = [row for row in ON_THE_TAPE if "random" not in row["traits"]]
+RANDOM_FILLS = [row for row in ON_THE_TAPE if "random" in row["traits"]]
 
 
 def leaves(value):
@@ -66,6 +68,16 @@ def test_derivatives(row):
         gradgradcheck(function, inputs)
 
 
+@pytest.mark.parametrize("row", RANDOM_FILLS, ids=lambda row: row["name"])
+def test_what_a_random_fill_replaces_gets_no_gradient(row):
+    x = rl.ones(4, dtype=rl.float64).requires_grad_()
+    arguments = [0.5] if row["name"] == "geometric_" else []
+    h = x * 1
+    rl._C.ops[row["name"]](h, *arguments)
+    (h.sum() + x.sum()).backward()
+    assert x.grad.tolist() == [1.0] * 4
+
+
 @pytest.mark.parametrize(
     "row",
     [row for row in DIFFERENTIABLE if row["has_in_place_form"] and "internal" not in row["traits"]],
@@ -77,7 +89,13 @@ def test_in_place_forms_have_the_same_derivative(row):
         pytest.skip("the first argument is no floating tensor")
     call = getattr(rl.Tensor, row["name"] + "_")
     function, inputs = as_function(call, arguments, keywords, True)
-    gradcheck(function, inputs)
+    try:
+        function(*inputs).sum().backward()
+    except RuntimeError as error:
+        # The derivative reads the value that is gone: refused, never computed from another.
+        assert "needs the value that it replaced" in str(error)
+    else:
+        gradcheck(function, inputs)
 
 
 def test_samples_are_of_ops_that_exist():

@@ -72,7 +72,11 @@ REFUSED = {
     "complex": (lambda: np.zeros(3, dtype=complex), TypeError, "no relume dtype"),
     "object": (lambda: np.array([1, None]), TypeError, "format|dtype"),
     "text": (lambda: np.array(["a"]), TypeError, "format|dtype"),
-    "dates": (lambda: np.array(["2015-01-01"], dtype="M8[D]"), (TypeError, ValueError), "M8|dtype|format|buffer"),
+    "dates": (
+        lambda: np.array(["2015-01-01"], dtype="M8[D]"),
+        (TypeError, ValueError),
+        "M8|dtype|format|buffer",
+    ),
     "records": (lambda: np.zeros(2, dtype=[("a", "f4"), ("b", "f4")]), TypeError, "format|dtype"),
     "17 dimensions": (lambda: np.zeros((1,) * 17), ValueError, "at most 16"),
 }

@@ -1,0 +1,425 @@
+// Torch7 files into Python objects: `_C.t7_read`.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converters/t7/format_error.h"
+#include "converters/t7/reader.h"
+#include "tensor/python/bindings.h"
+
+#include <structmember.h>
+
+namespace relume {
+namespace {
+
+using t7::ClassInfo;
+using t7::Handle;
+
+PyObject* as_object(Handle handle) { return static_cast<PyObject*>(handle); }
+
+// A class with __slots__ whose instances are made and filled here, past its __init__.
+struct SlotClass {
+  PyTypeObject* type = nullptr;
+
+  explicit SlotClass(nb::handle python_class) : type(reinterpret_cast<PyTypeObject*>(python_class.ptr())) {}
+
+  Py_ssize_t slot(const char* name) const {
+    nb::object descriptor = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+    check<TypeError>(Py_TYPE(descriptor.ptr()) == &PyMemberDescr_Type, "no slot: ", name);
+    return reinterpret_cast<PyMemberDescrObject*>(descriptor.ptr())->d_member->offset;
+  }
+  PyObject* make() const {
+    PyObject* object = type->tp_alloc(type, 0);
+    if (!object) throw_python_error();
+    return object;
+  }
+};
+
+PyObject*& field(PyObject* object, Py_ssize_t slot) {
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + slot);
+}
+
+// Takes over `value`.
+void set_field(PyObject* object, Py_ssize_t slot, PyObject* value) {
+  PyObject* old = field(object, slot);
+  field(object, slot) = value;
+  Py_XDECREF(old);
+}
+
+PyObject* must(PyObject* object) {
+  if (!object) throw_python_error();
+  return object;
+}
+
+// The Python classes that files become: what `relume.converters.t7` registers.
+struct PythonClasses {
+  SlotClass table, hash, vector, object, function;
+  nb::object error, true_key, false_key;
+  Py_ssize_t table_items, vector_values;
+  Py_ssize_t object_typename, object_version, object_fields, object_payload;
+  Py_ssize_t function_tag, function_bytecode, function_upvalues;
+
+  explicit PythonClasses(nb::dict classes)
+      : table(classes["Table"]),
+        hash(classes["TdsHash"]),
+        vector(classes["TdsVec"]),
+        object(classes["TorchObject"]),
+        function(classes["LuaFunction"]),
+        error(classes["FileFormatError"]),
+        true_key(classes["true_key"]),
+        false_key(classes["false_key"]),
+        table_items(table.slot("_items")),
+        vector_values(vector.slot("_values")),
+        object_typename(object.slot("torch_typename")),
+        object_version(object.slot("torch_version")),
+        object_fields(object.slot("fields")),
+        object_payload(object.slot("payload")),
+        function_tag(function.slot("tag")),
+        function_bytecode(function.slot("bytecode")),
+        function_upvalues(function.slot("_upvalues")) {
+    for (nb::handle item : classes.values()) item.inc_ref();  // kept for good
+  }
+};
+
+PythonClasses* python_classes = nullptr;
+
+// Integral numbers become int, others (and -0, and what doubles cannot count) float.
+PyObject* number_object(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (value > -kExact && value < kExact) {
+    const auto integer = static_cast<int64_t>(value);
+    if (static_cast<double>(integer) == value && !(integer == 0 && std::signbit(value))) {
+      return must(PyLong_FromLongLong(integer));
+    }
+  }
+  return must(PyFloat_FromDouble(value));
+}
+
+PyObject* text_object(std::string_view bytes) {
+  const auto length = static_cast<Py_ssize_t>(bytes.size());
+  if (PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), length, nullptr)) return text;
+  if (!PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) throw_python_error();
+  PyErr_Clear();
+  return must(PyBytes_FromStringAndSize(bytes.data(), length));
+}
+
+// Short strings repeat: field names, above all.
+class TextCache {
+ public:
+  ~TextCache() {
+    for (Entry& entry : entries_) Py_XDECREF(entry.text);
+  }
+  PyObject* get(std::string_view bytes) {
+    if (bytes.empty() || bytes.size() > kLongest) return text_object(bytes);
+    uint32_t hash = static_cast<uint32_t>(bytes.size());
+    for (const char c : bytes) hash = hash * 31 + static_cast<unsigned char>(c);
+    Entry& entry = entries_[(hash ^ (hash >> 10)) % kEntries];
+    if (entry.size != bytes.size() || std::memcmp(entry.bytes, bytes.data(), bytes.size()) != 0) {
+      PyObject* text = text_object(bytes);
+      Py_XDECREF(entry.text);
+      entry.text = text;
+      entry.size = bytes.size();
+      std::memcpy(entry.bytes, bytes.data(), bytes.size());
+    }
+    Py_INCREF(entry.text);
+    return entry.text;
+  }
+
+ private:
+  static constexpr size_t kLongest = 32;
+  static constexpr size_t kEntries = 1024;
+  struct Entry {
+    PyObject* text = nullptr;
+    size_t size = 0;
+    char bytes[kLongest];
+  };
+  Entry entries_[kEntries];
+};
+
+class PythonBuilder final : public t7::Builder {
+ public:
+  explicit PythonBuilder(nb::object find_class) : find_class_(std::move(find_class)) {}
+
+  // (object, fields, version) of objects that have a Python class, children first.
+  nb::list unfilled;
+  // (tensor or storage, class name) of those that were saved on a GPU.
+  nb::list from_gpu;
+
+  Handle nil() override {
+    Py_INCREF(Py_None);
+    return Py_None;
+  }
+  Handle boolean(bool value) override { return PyBool_FromLong(value); }
+  Handle number(double value) override { return number_object(value); }
+  Handle string(std::string_view bytes) override { return texts_->get(bytes); }
+  Handle bytes(std::string_view bytes) override {
+    return must(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  }
+
+  Handle storage(const Ref<Storage>& storage, const ClassInfo& info) override {
+    PyObject* object = wrap_storage(storage);
+    if (info.from_gpu) note_gpu(object, info);
+    return object;
+  }
+  Handle tensor(const Tensor& tensor, const ClassInfo& info) override {
+    PyObject* object = wrap(tensor);
+    if (info.from_gpu) note_gpu(object, info);
+    return object;
+  }
+
+  Handle table() override { return make_container(classes_.table); }
+  Handle hash(const ClassInfo&) override { return make_container(classes_.hash); }
+  void set_entry(Handle container, Handle key, Handle value) override {
+    PyObject* items = field(as_object(container), classes_.table_items);
+    PyObject* stored = as_object(key);
+    if (stored == Py_True) stored = classes_.true_key.ptr();
+    if (stored == Py_False) stored = classes_.false_key.ptr();
+    int status = 0;
+    if (as_object(value) != Py_None) {
+      status = PyDict_SetItem(items, stored, as_object(value));
+    } else if (PyDict_Contains(items, stored) == 1) {
+      status = PyDict_DelItem(items, stored);
+    }
+    drop(key);
+    drop(value);
+    if (status < 0) throw_python_error();
+  }
+
+  Handle vector(const ClassInfo&) override {
+    nb::object vector = nb::steal(classes_.vector.make());
+    set_field(vector.ptr(), classes_.vector_values, must(PyList_New(0)));
+    return vector.release().ptr();
+  }
+  void append(Handle vector, Handle value) override {
+    const int status = PyList_Append(field(as_object(vector), classes_.vector_values), as_object(value));
+    drop(value);
+    if (status < 0) throw_python_error();
+  }
+
+  Handle object(ClassInfo& info, double version) override {
+    if (info.count == 1) find_class(info);
+    nb::object object = make_object(info);
+    if (is_plain(object.ptr())) {
+      set_field(object.ptr(), classes_.object_typename, must(class_name(info)));
+      set_field(object.ptr(), classes_.object_version, number_object(version));
+      set_field(object.ptr(), classes_.object_fields, must(PyDict_New()));
+      Py_INCREF(Py_None);
+      set_field(object.ptr(), classes_.object_payload, Py_None);
+    } else {
+      versions_.emplace_back(object.ptr(), version);
+    }
+    return object.release().ptr();
+  }
+  void set_state(Handle object, Handle state) override {
+    nb::object fields = nb::borrow(field(as_object(state), classes_.table_items));
+    drop(state);
+    if (is_plain(as_object(object))) {
+      set_field(as_object(object), classes_.object_fields, fields.release().ptr());
+    } else {
+      unfilled.append(nb::make_tuple(nb::handle(as_object(object)), fields, take_version(object)));
+    }
+  }
+  void set_payload(Handle object, Handle value) override {
+    if (is_plain(as_object(object))) {
+      set_field(as_object(object), classes_.object_payload, as_object(value));
+    } else {
+      nb::object payload = nb::steal(as_object(value));
+      unfilled.append(nb::make_tuple(nb::handle(as_object(object)), payload, take_version(object)));
+    }
+  }
+
+  Handle function(int tag, std::string_view bytecode) override {
+    nb::object function = nb::steal(classes_.function.make());
+    set_field(function.ptr(), classes_.function_tag, must(PyLong_FromLong(tag)));
+    set_field(function.ptr(), classes_.function_bytecode, as_object(bytes(bytecode)));
+    Py_INCREF(Py_None);
+    set_field(function.ptr(), classes_.function_upvalues, Py_None);
+    return function.release().ptr();
+  }
+  void set_upvalues(Handle function, Handle upvalues) override {
+    set_field(as_object(function), classes_.function_upvalues, as_object(upvalues));
+  }
+
+  Handle share(Handle handle) override {
+    Py_XINCREF(as_object(handle));
+    return handle;
+  }
+  void drop(Handle handle) override { Py_XDECREF(as_object(handle)); }
+
+  std::string describe_key(Handle key) override {
+    nb::handle object = as_object(key);
+    if (PyLong_CheckExact(object.ptr()) || PyFloat_CheckExact(object.ptr())) {
+      return "[" + std::string(nb::str(object).c_str()) + "]";
+    }
+    if (!PyUnicode_CheckExact(object.ptr())) return message("[<", type_name(object.ptr()), ">]");
+    nb::object shown = nb::borrow(object);
+    if (PyUnicode_GetLength(object.ptr()) > 40) shown = nb::steal(PyUnicode_Substring(object.ptr(), 0, 40));
+    if (PyUnicode_IsIdentifier(shown.ptr())) return "." + std::string(nb::str(shown).c_str());
+    return "[" + std::string(nb::repr(shown).c_str()) + "]";
+  }
+
+ private:
+  bool is_plain(PyObject* object) const { return PyObject_TypeCheck(object, classes_.object.type); }
+
+  PyObject* make_container(const SlotClass& container) {
+    nb::object object = nb::steal(container.make());
+    set_field(object.ptr(), classes_.table_items, must(PyDict_New()));
+    return object.release().ptr();
+  }
+
+  static PyObject* class_name(const ClassInfo& info) {
+    return PyUnicode_DecodeUTF8(info.name.data(), static_cast<Py_ssize_t>(info.name.size()), "surrogateescape");
+  }
+
+  // Asks once per class; the answer lives as long as the builder.
+  void find_class(ClassInfo& info) {
+    nb::object name = checked(class_name(info));
+    nb::object found = find_class_(name);
+    if (found.is_none()) return;
+    info.cookie = found.ptr();
+    found_.push_back(std::move(found));
+  }
+
+  nb::object make_object(const ClassInfo& info) {
+    auto* python_class = static_cast<PyObject*>(info.cookie);
+    if (!python_class) return nb::steal(classes_.object.make());
+    if (!PyType_Check(python_class)) return checked(PyObject_CallNoArgs(python_class));
+    auto* type = reinterpret_cast<PyTypeObject*>(python_class);
+    return checked(type->tp_new(type, no_arguments_.ptr(), nullptr));
+  }
+
+  // Objects are completed innermost first, so the version is near the end.
+  double take_version(Handle object) {
+    for (size_t i = versions_.size(); i-- > 0;) {
+      if (versions_[i].first != object) continue;
+      const double version = versions_[i].second;
+      versions_.erase(versions_.begin() + static_cast<std::ptrdiff_t>(i));
+      return version;
+    }
+    return t7::kNoVersion;
+  }
+
+  void note_gpu(PyObject* object, const ClassInfo& info) {
+    from_gpu.append(nb::make_tuple(nb::handle(object), nb::steal(must(class_name(info)))));
+  }
+
+  const PythonClasses& classes_ = *python_classes;
+  nb::object find_class_;
+  nb::object no_arguments_ = nb::steal(PyTuple_New(0));
+  std::unique_ptr<TextCache> texts_ = std::make_unique<TextCache>();
+  std::vector<nb::object> found_;
+  std::vector<std::pair<Handle, double>> versions_;  // of open objects with a Python class
+};
+
+// Python's cycle collector would look at every object again and again while a file of
+// many objects is read; nothing is garbage yet.
+class PauseCollector {
+ public:
+  PauseCollector() : was_enabled_(PyGC_Disable()) {}
+  ~PauseCollector() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  PauseCollector(const PauseCollector&) = delete;
+  PauseCollector& operator=(const PauseCollector&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
+struct Attempt {
+  t7::Form form;
+  bool strict;
+};
+
+// Does the file, and only it, decide how long a long is? 8 bytes nearly always, else 4.
+std::vector<Attempt> attempts(t7::Form form, int long_size) {
+  if (long_size != 0) form.long_size = long_size;
+  std::vector<Attempt> result = {{form, false}};
+  if (long_size == 0 && form.encoding == t7::Encoding::binary) {
+    form.long_size = 4;
+    result.push_back({form, true});
+  }
+  return result;
+}
+
+nb::dict read(t7::Source& source, const Attempt& attempt, bool all, nb::object find_class,
+              bool& met_long) {
+  PythonBuilder builder(std::move(find_class));
+  t7::Reader reader(source, attempt.form, builder, attempt.strict);
+  nb::list objects;
+  try {
+    do {
+      objects.append(nb::steal(as_object(reader.read_object())));
+    } while (all && !reader.at_end());
+    // A guessed form must fit to the last byte.
+    while (!reader.at_end() && attempt.strict) builder.drop(reader.read_object());
+  } catch (...) {
+    met_long = reader.decoder().met_long();
+    throw;
+  }
+  nb::dict counts;
+  for (const auto& [name, info] : reader.classes().all()) {
+    if (info->count > 0) counts[nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"))] = info->count;
+  }
+  nb::dict result;
+  result["objects"] = objects;
+  result["unfilled"] = builder.unfilled;
+  result["from_gpu"] = builder.from_gpu;
+  result["class_counts"] = counts;
+  result["left_over"] = source.remaining();
+  result["encoding"] = attempt.form.encoding == t7::Encoding::ascii ? "ascii" : "binary";
+  result["long_size"] = attempt.form.long_size;
+  result["byte_order"] = attempt.form.big_endian ? "big" : "little";
+  return result;
+}
+
+[[noreturn]] void raise_format_error(const t7::FormatError& error) {
+  nb::object text = checked(PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace"));
+  nb::object path = checked(PyUnicode_DecodeUTF8(error.path.data(), static_cast<Py_ssize_t>(error.path.size()), "replace"));
+  nb::object exception = python_classes->error(text, error.offset, path, error.kind.c_str());
+  PyErr_SetObject(python_classes->error.ptr(), exception.ptr());
+  throw_python_error();
+}
+
+// None when the first bytes cannot be those of a Torch7 file.
+nb::object read_source(t7::Source& source, int long_size, bool all, nb::object find_class) {
+  check<Error>(python_classes != nullptr, "import relume.converters.t7 first");
+  const std::optional<t7::Form> form = t7::detect_form(source);
+  if (!form) return nb::none();
+  const PauseCollector pause;
+  std::optional<t7::FormatError> first_error;
+  for (const Attempt& attempt : attempts(*form, long_size)) {
+    bool met_long = false;
+    source.seek(0);
+    try {
+      return read(source, attempt, all, find_class, met_long);
+    } catch (const t7::FormatError& error) {
+      if (!first_error) first_error = error;
+      if (!met_long) break;
+    }
+  }
+  raise_format_error(*first_error);
+}
+
+}  // namespace
+
+void bind_t7(nb::module_& module) {
+  module.def("t7_register", [](nb::dict classes) {
+    delete python_classes;
+    python_classes = nullptr;
+    python_classes = new PythonClasses(classes);
+  });
+  module.def("t7_read_file", [](int descriptor, int64_t size, int long_size, bool all, nb::object find_class) {
+    t7::Source source(descriptor, size);
+    return read_source(source, long_size, all, std::move(find_class));
+  });
+  module.def("t7_read_bytes", [](nb::object data, int long_size, bool all, nb::object find_class) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE) < 0) throw_python_error();
+    const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> release(&view, PyBuffer_Release);
+    t7::Source source(std::string_view(static_cast<const char*>(view.buf), static_cast<size_t>(view.len)));
+    return read_source(source, long_size, all, std::move(find_class));
+  });
+}
+
+}  // namespace relume

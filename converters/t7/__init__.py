@@ -1,0 +1,302 @@
+"""Torch7 files into Python objects.
+
+`load` gives the first object of a file, `load_all` every one, `loads` the object in bytes. `read`
+gives the same with what is known about the file. The work is done by the C++ reader beside this
+file; here it is told which Python classes to make.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import stat
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from relume import _C
+from relume.converters.errors import FileFormatError
+from relume.converters.lua_function import LuaFunction
+from relume.converters.sniff import identify
+from relume.converters.table import FALSE_KEY, TRUE_KEY, Table
+from relume.converters.tds import TdsHash, TdsVec
+from relume.converters.torch_object import TorchObject
+
+__all__ = ["TorchFile", "load", "load_all", "loads", "origin", "read"]
+
+_C.t7_register(
+    {
+        "Table": Table,
+        "TdsHash": TdsHash,
+        "TdsVec": TdsVec,
+        "TorchObject": TorchObject,
+        "LuaFunction": LuaFunction,
+        "FileFormatError": FileFormatError,
+        "true_key": TRUE_KEY,
+        "false_key": FALSE_KEY,
+    }
+)
+
+_HEAD_BYTES = 4096  # enough to tell what a file is
+
+Classes = Mapping[str, Any]
+_origins: dict[int, tuple[weakref.ref, str]] = {}  # by id: tensors compare element by element
+
+
+@dataclass(frozen=True)
+class TorchFile:
+    """What a Torch7 file holds and how it was written.
+
+    Attributes:
+        objects: the objects, in order; with `all=False` the first one only.
+        encoding: "binary" or "ascii".
+        long_size: bytes of a C long, 8 or 4 (of no meaning in ASCII).
+        byte_order: "little" or "big".
+        class_counts: how many objects of each class there are, by the name in the file.
+        left_over: bytes of the file after the objects that were read.
+    """
+
+    objects: list[Any]
+    encoding: str
+    long_size: int
+    byte_order: str
+    class_counts: dict[str, int]
+    left_over: int
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    long_size: int | None = None,
+    classes: Classes | None = None,
+    lua: Any = None,
+) -> Any:
+    """The first object of a Torch7 file: what torch.load gave.
+
+    Tensors become relume tensors, those of a GPU too; tables become `Table`, layers become
+    `legacy_nn` layers, objects of unknown classes `TorchObject`, functions `LuaFunction`. What was
+    shared in the file is shared here. Encoding, byte order and the size of longs are detected.
+
+    Args:
+        path: the file.
+        long_size: 8 or 4, bytes of a C long on the machine that wrote the file; None detects it.
+        classes: Python classes by Torch7 class name, before those that relume has. An object is
+            made without calling `__init__`; once everything is read, its method
+            `_load_fields(fields, version)` is called, or without one the fields become
+            attributes. A function is called for an object to fill. `{"nn.Linear": TorchObject}`
+            keeps a class raw.
+        lua: not used yet.
+
+    Raises:
+        FileFormatError: it is no Torch7 file, or a damaged one; the message says what it is.
+        OSError: the file cannot be opened.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "answer.t7")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1\\n42\\n")  # a number, in ASCII
+    >>> load(path)
+    42
+    """
+    file = read(path, all=False, long_size=long_size, classes=classes)
+    _warn_of_left_over(file, os.fspath(path), stacklevel=3)
+    return file.objects[0]
+
+
+def load_all(
+    path: str | os.PathLike[str],
+    *,
+    long_size: int | None = None,
+    classes: Classes | None = None,
+    lua: Any = None,
+) -> list[Any]:
+    """Every object of a file that was written with several writeObject calls.
+
+    Takes what `load` takes; objects may share tensors and tables with one another.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "answers.t7")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1\\n42\\n5\\n1\\n")  # a number and a boolean, in ASCII
+    >>> load_all(path)
+    [42, True]
+    """
+    return read(path, all=True, long_size=long_size, classes=classes).objects
+
+
+def loads(data: Any, *, long_size: int | None = None, classes: Classes | None = None) -> Any:
+    """The object in bytes that torch.serialize gave.
+
+    Args:
+        data: bytes, or anything with a buffer.
+        long_size, classes: as for `load`.
+
+    >>> loads(b"1\\n1.5\\n")
+    1.5
+    """
+    view = memoryview(data).cast("B")
+    file = _read(
+        lambda *options: _C.t7_read_bytes(view, *options),
+        bytes(view[:_HEAD_BYTES]),
+        len(view),
+        all=False,
+        long_size=long_size,
+        classes=classes,
+    )
+    return file.objects[0]
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    all: bool = True,
+    long_size: int | None = None,
+    classes: Classes | None = None,
+) -> TorchFile:
+    """Reads a file and tells how it was written; the arguments are those of `load`.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "answer.t7")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1\\n42\\n")
+    >>> read(path).encoding
+    'ascii'
+    """
+    with open(path, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        try:
+            if not stat.S_ISREG(status.st_mode):  # a pipe has no size and cannot be sought
+                data = file.readall()
+                return _read(
+                    lambda *options: _C.t7_read_bytes(data, *options),
+                    data[:_HEAD_BYTES],
+                    len(data),
+                    all=all,
+                    long_size=long_size,
+                    classes=classes,
+                )
+            return _read(
+                lambda *options: _C.t7_read_file(file.fileno(), status.st_size, *options),
+                os.pread(file.fileno(), _HEAD_BYTES, 0),
+                status.st_size,
+                all=all,
+                long_size=long_size,
+                classes=classes,
+            )
+        except FileFormatError as error:
+            error.filename = os.fsdecode(path)
+            raise
+
+
+def origin(value: Any) -> str | None:
+    """The GPU class that a tensor or storage had in its file, or None.
+
+    >>> import relume as rl
+    >>> origin(rl.zeros([2])) is None
+    True
+    """
+    reference, name = _origins.get(id(value), (None, None))
+    return name if reference is not None and reference() is value else None
+
+
+def _remember_origin(value: Any, name: str) -> None:
+    identity = id(value)
+    forget = weakref.ref(value, lambda _: _origins.pop(identity, None))
+    _origins[identity] = (forget, name)
+
+
+def _read(
+    reader: Callable[..., dict[str, Any] | None],
+    head: bytes,
+    size: int,
+    *,
+    all: bool,
+    long_size: int | None,
+    classes: Classes | None,
+) -> TorchFile:
+    if long_size not in (None, 4, 8):
+        raise ValueError(f"long_size is 4 or 8, or None to detect it; got {long_size!r}")
+    found = reader(long_size or 0, all, _finder(classes)) if size else None
+    if found is None or _is_all_zeros(found, head):
+        impostor = identify(head, size)
+        raise FileFormatError(
+            f"not a Torch7 file: it is {impostor.what}; {impostor.advice}", 0, "root", impostor.kind
+        )
+    for value, name in found["from_gpu"]:
+        _remember_origin(value, name)
+    root = found["objects"][0]
+    for object_, fields, version in found["unfilled"]:
+        _fill(object_, fields, version, root)
+    return TorchFile(
+        objects=found["objects"],
+        encoding=found["encoding"],
+        long_size=found["long_size"],
+        byte_order=found["byte_order"],
+        class_counts=found["class_counts"],
+        left_over=found["left_over"],
+    )
+
+
+def _is_all_zeros(found: dict[str, Any], head: bytes) -> bool:
+    """Nil is four zero bytes; more zeros are what a broken download left behind."""
+    return found["objects"][0] is None and len(head) > 8 and not head.strip(b"\0")
+
+
+def _finder(classes: Classes | None) -> Callable[[str], Any]:
+    """Answers with the Python class for a Torch7 class name, or None."""
+    lookup = _legacy_lookup()
+
+    def find(name: str) -> Any:
+        if classes is not None and name in classes:
+            return None if classes[name] is TorchObject else classes[name]
+        return lookup(name)
+
+    return find
+
+
+def _legacy_lookup() -> Callable[[str], Any]:
+    try:
+        return importlib.import_module("relume.legacy_nn.registry").lookup
+    except ModuleNotFoundError:
+        return lambda name: None
+
+
+def _fill(object_: Any, fields: Any, version: float, root: Any) -> None:
+    load_fields = getattr(object_, "_load_fields", None)
+    try:
+        if load_fields is not None:
+            load_fields(fields, version)
+        else:
+            for name, value in fields.items():
+                setattr(object_, str(name), value)
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+        name = getattr(object_, "torch_typename", type(object_).__name__)
+        raise FileFormatError(
+            f"the fields of a {name} make no sense to its Python class: {error}. To look at the "
+            f"object without it: relume.load(path, classes={{{name!r}: relume.TorchObject}})",
+            0,
+            _path_to(object_, root),
+            "unsupported",
+        ) from error
+
+
+def _path_to(wanted: Any, root: Any) -> str:
+    """Where an object is in a tree whose layers may not have their fields yet."""
+    from relume.converters.object_tree import walk
+
+    for node in walk(root):
+        if node.value is wanted:
+            return f"root.{node.path}" if node.path else "root"
+    return "root"
+
+
+def _warn_of_left_over(file: TorchFile, path: str, stacklevel: int) -> None:
+    if file.left_over:
+        warnings.warn(
+            f"{Path(path).name}: {file.left_over} bytes follow the first object. If the file holds "
+            "several, relume.load_all reads them all",
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,82 @@
+// The objects of a file by their index, so that a later reference finds the same object.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "converters/t7/builder.h"
+
+namespace relume::t7 {
+
+enum class ItemKind : uint8_t {
+  nil, number, not_a_number, boolean, string, table, storage, tensor, object, function,
+  unfinished,  // an object whose head is being read: nothing may refer to it yet
+};
+
+// One value of the file while the reader carries it around.
+struct Item {
+  ItemKind kind = ItemKind::nil;
+  Handle handle = nullptr;
+};
+
+struct MemoEntry {
+  Item item;                // `handle` is one reference
+  bool used = false;
+  int64_t offset = 0;       // in the file, where the object was met
+  // Of a storage:
+  const ClassInfo* info = nullptr;
+  int64_t elements = 0;
+  Ref<Storage> storage;     // null while only the structure is checked
+};
+
+class Memo {
+ public:
+  MemoEntry* find(int32_t index) {
+    if (index >= 1 && index <= static_cast<int64_t>(dense_.size())) {
+      MemoEntry& entry = dense_[static_cast<size_t>(index) - 1];
+      return entry.used ? &entry : nullptr;
+    }
+    if (sparse_.empty()) return nullptr;
+    const auto found = sparse_.find(index);
+    return found == sparse_.end() ? nullptr : &found->second;
+  }
+
+  // Indices count up from 1 in the files that Torch7 writes; any other is welcome too.
+  MemoEntry& add(int32_t index, Item item, int64_t offset) {
+    if (index == static_cast<int64_t>(dense_.size()) + 1) dense_.emplace_back();
+    const bool is_dense = index >= 1 && index <= static_cast<int64_t>(dense_.size());
+    MemoEntry& entry = is_dense ? dense_[static_cast<size_t>(index) - 1] : sparse_[index];
+    entry.item = item;
+    entry.used = true;
+    entry.offset = offset;
+    newest_ = std::max(newest_, offset);
+    return entry;
+  }
+
+  // Forgets the objects that were met at `offset` or later.
+  void forget_from(int64_t offset, Builder& builder) {
+    if (newest_ < offset) return;
+    for (MemoEntry& entry : dense_) {
+      if (entry.used && entry.offset >= offset) {
+        builder.drop(entry.item.handle);
+        entry = MemoEntry();
+      }
+    }
+    for (auto entry = sparse_.begin(); entry != sparse_.end();) {
+      if (entry->second.offset < offset) {
+        ++entry;
+        continue;
+      }
+      builder.drop(entry->second.item.handle);
+      entry = sparse_.erase(entry);
+    }
+  }
+
+ private:
+  int64_t newest_ = -1;
+  std::vector<MemoEntry> dense_;
+  std::unordered_map<int32_t, MemoEntry> sparse_;
+};
+
+}  // namespace relume::t7

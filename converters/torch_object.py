@@ -1,0 +1,84 @@
+"""An object of a class that nobody here knows."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+from relume.converters.table import contents_text
+
+__all__ = ["TorchObject"]
+
+
+class TorchObject:
+    """An object of a Torch7 class without a Python class: its class name and its fields.
+
+    Fields are attributes: `layer.weight` is `layer.fields["weight"]`.
+
+    Attributes:
+        torch_typename: "nn.Inception".
+        torch_version: the version of the class that wrote it; 0 in files from before versions.
+        fields: dict of the fields by name.
+        payload: what a class with a format of its own wrote, as bytes; otherwise None.
+
+    >>> layer = TorchObject("my.Scale", {"factor": 2})
+    >>> layer.factor
+    2
+    """
+
+    __slots__ = ("__weakref__", "fields", "payload", "torch_typename", "torch_version")
+    torch_typename: str
+    torch_version: float
+    fields: dict[Any, Any]
+    payload: bytes | None
+
+    def __init__(
+        self,
+        torch_typename: str,
+        fields: dict[Any, Any] | None = None,
+        torch_version: float = 1,
+        payload: bytes | None = None,
+    ):
+        set_slot = object.__setattr__
+        set_slot(self, "torch_typename", torch_typename)
+        set_slot(self, "fields", {} if fields is None else fields)
+        set_slot(self, "torch_version", torch_version)
+        set_slot(self, "payload", payload)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in TorchObject.__slots__:
+            raise AttributeError(name)
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(
+                f"an object of class {self.torch_typename} read from a file has no field {name!r}; "
+                f"its fields: {', '.join(map(str, list(self.fields)[:20])) or 'none'}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in TorchObject.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            self.fields[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self.fields:
+            raise AttributeError(name)
+        del self.fields[name]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"cannot run an object of class {self.torch_typename}: there is no Python class for "
+            f"it. Give one to relume.load(path, classes={{{self.torch_typename!r}: YourClass}})"
+        )
+
+    @reprlib.recursive_repr("{...}")
+    def __repr__(self) -> str:
+        if self.payload is not None:
+            return f"<{self.torch_typename}: {len(self.payload)} bytes in a format of its own>"
+        return f"<{self.torch_typename} {contents_text(list(self.fields.items()), False)}>"
+
+    def __dir__(self) -> Iterable[str]:
+        return [*object.__dir__(self), *(key for key in self.fields if isinstance(key, str))]

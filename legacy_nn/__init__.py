@@ -1,0 +1,59 @@
+"""Torch7's `nn` and `nngraph` in Python: Torch7's names, arguments and numbers.
+
+Dimensions and labels count from 1, as in Torch7. `layer(x)` is the modern face, on the tape;
+`layer.forward(x)` and `layer.backward(x, g)` are Torch7's protocol.
+
+>>> import relume as rl
+>>> from relume import legacy_nn as nn
+>>> net = nn.Sequential().add(nn.Linear(3, 4)).add(nn.Tanh()).add(nn.Linear(4, 2))
+>>> x = rl.ones(5, 3, dtype=rl.float64)
+>>> net(x).shape
+(5, 2)
+"""
+
+from relume.legacy_nn import (
+    aliases,
+    container,
+    convolution,
+    criterion,
+    dropout,
+    gmodule,
+    linear,
+    lookup as _lookup_layers,
+    module,
+    normalization,
+    pointwise,
+    pooling,
+    reductions,
+    registry,
+    shape_layers,
+    table_layers,
+)
+from relume.legacy_nn.errors import UnknownModuleError
+from relume.legacy_nn.module import Module
+from relume.legacy_nn.registry import lookup, register, registered_names
+from relume.legacy_nn.types import get_default_tensor_type, set_default_tensor_type
+
+_ROOMS = (
+    module, container, table_layers, pointwise, linear, convolution, pooling, normalization,
+    shape_layers, reductions, dropout, _lookup_layers, criterion, gmodule,
+)
+
+__all__ = [
+    "Module", "UnknownModuleError", "get_default_tensor_type", "lookup", "register",
+    "registered_names", "set_default_tensor_type",
+]
+
+
+def _publish() -> None:
+    """Makes every registered class of nn a name of this package."""
+    for typename in registered_names():
+        package, _, name = typename.rpartition(".")
+        if package == "nn":
+            globals()[name] = registry.lookup(typename)
+            __all__.append(name)
+    globals()["Node"] = gmodule.Node
+
+
+_publish()
+aliases.register_aliases()

@@ -1,0 +1,62 @@
+"""Errors of layers: where in the network, what was expected, what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class UnknownModuleError(RuntimeError):
+    """A module whose class is not known was to be run."""
+
+
+# Which project a class name comes from, by its prefix.
+PACKAGES = {
+    "nn": "Torch's nn, or a project that adds to it",
+    "nnx": "the nnx package",
+    "inn": "the imagine-nn package (szagoruyko/imagine-nn)",
+    "cudnn": "the cudnn bindings (soumith/cudnn.torch)",
+    "cunn": "the cunn package",
+    "dpnn": "Element-Research/dpnn",
+    "onmt": "OpenNMT (OpenNMT/OpenNMT)",
+    "fbnn": "facebook/fbnn",
+    "stn": "the spatial transformer package (qassemoquab/stnbhwd)",
+    "w2nn": "waifu2x (nagadomi/waifu2x)",
+    "autograd": "the autograd package (twitter/torch-autograd)",
+}
+
+
+def not_runnable(module: Any) -> Exception:
+    """The error for something in a network that is no module we can run."""
+    typename = getattr(module, "torch_typename", None)
+    if typename is None:
+        return TypeError(f"expected a module, got a {type(module).__name__}")
+    package, _, _ = typename.rpartition(".")
+    origin = PACKAGES.get(package.split(".")[0]) if package else None
+    defined = f", which {origin} defines" if origin else ", a class of the project that wrote the file"
+    return UnknownModuleError(
+        f"cannot run {typename}{defined}. Supply it as a Python class:\n"
+        f'    @relume.legacy_nn.register("{typename}")\n'
+        f"    class {typename.rpartition('.')[2]}(relume.legacy_nn.Module):\n"
+        "        def compute(self, input): ...\n"
+        "before loading the file, or give load() the Lua file that defines it"
+    )
+
+
+def located(error: Exception, parent: Any, index: int) -> Exception:
+    """The same error with the path of the module that raised it added to its message."""
+    path = [index, *getattr(error, "module_path", [])]
+    message = getattr(error, "module_message", None)
+    if message is None:
+        message = str(error.args[0]) if error.args else type(error).__name__
+    modules = "".join(f".modules[{step + 1}]" for step in path)
+    module = parent
+    for step in path:
+        module = module.children()[step]
+    typename = getattr(module, "torch_typename", type(module).__name__)
+    try:
+        error.module_path = path  # type: ignore[attr-defined]
+        error.module_message = message  # type: ignore[attr-defined]
+        error.args = (f"{message}\n  in root{modules} ({typename})", *error.args[1:])
+    except AttributeError:
+        pass
+    return error

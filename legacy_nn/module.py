@@ -1,0 +1,659 @@
+"""The base class of all layers: the Torch7 protocol, derived from one function.
+
+A layer says what it computes in `compute(input, *parameters)`, with ordinary tensor
+operations. Everything else follows from it:
+
+* `layer(x)` is the modern face. It records on the tape with the parameters as leaves and
+  keeps nothing, so one layer can be used many times in one graph. `weight.grad` and
+  `gradWeight` are one memory: `y.backward()` adds to both.
+* `forward`, `backward`, `updateGradInput`, `accGradParameters`, ... are Torch7's protocol.
+  `forward` records `compute` on a tape of its own and `backward` runs that tape.
+
+Attributes are exactly the fields of the Torch object (what a file holds); what only Python
+needs lives in slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import relume as rl
+from relume import Tensor
+from relume.legacy_nn import copying, flattening, nested
+from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import GPU_TYPES, dtype_of, get_default_tensor_type, new_empty
+
+# What a parameter's gradient is called: weight -> gradWeight.
+GRADIENT_NAMES = {"weight": "gradWeight", "bias": "gradBias"}
+
+
+def derived(method: Callable) -> Callable:
+    """Marks a method of the protocol that follows from `compute`."""
+    method.is_derived = True  # type: ignore[attr-defined]
+    return method
+
+
+def is_derived(method: Callable) -> bool:
+    return getattr(method, "is_derived", False)
+
+
+def defined_later(cls: type, name: str, other: str) -> bool:
+    """Is method `name` written in a more special class than method `other`?"""
+    for base in cls.__mro__:
+        if other in vars(base):
+            return False
+        if name in vars(base):
+            return True
+    return False
+
+
+class Record:
+    """A tape of one forward call: what went in, the leaves, and what came out."""
+
+    __slots__ = ("inputs", "leaves", "output", "parameters", "versions")
+
+    def __init__(self, inputs, leaves, parameters, output):
+        self.inputs = inputs  # the caller's tensors
+        self.leaves = leaves  # ours, on the same memory
+        self.parameters = parameters
+        self.output = output
+        self.versions = [tensor._version for tensor in inputs]
+
+    def is_of(self, inputs: list[Tensor]) -> bool:
+        """Was it made from these very tensors, unchanged since?"""
+        return len(inputs) == len(self.inputs) and all(
+            new is old and new._version == version
+            for new, old, version in zip(inputs, self.inputs, self.versions)
+        )
+
+
+@register("nn.Module")
+class Module:
+    """A layer: subclass it and write `compute`, or override the Torch7 methods.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> layer = nn.Linear(3, 2)
+    >>> x = rl.ones(4, 3, dtype=rl.float64)
+    >>> layer.forward(x).shape                     # Torch7's protocol
+    (4, 2)
+    >>> layer.backward(x, rl.ones(4, 2, dtype=rl.float64)).shape
+    (4, 3)
+    >>> layer(x).requires_grad                     # the modern face
+    True
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_lua_functions", "_origin", "_record")
+
+    torch_typename = "nn.Module"
+    parameter_names: tuple[str, ...] = ("weight", "bias")
+    weight: Any = None
+    bias: Any = None
+    train: bool = True
+
+    # Set for every subclass: which parts of the protocol it writes itself.
+    _own_forward = False
+    _own_backward = False
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls._own_forward = not is_derived(cls.updateOutput) and defined_later(
+            cls, "updateOutput", "compute"
+        )
+        cls._own_backward = not (
+            is_derived(cls.updateGradInput) and is_derived(cls.accGradParameters)
+        )
+        if "torch_typename" not in cls.__dict__:
+            cls.torch_typename = f"nn.{cls.__name__}"
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Module:
+        self = object.__new__(cls)
+        self._record = None
+        self._lua_functions = None
+        self._origin = None
+        return self
+
+    def __init__(self) -> None:
+        typename = get_default_tensor_type()
+        self._type = typename
+        self.output = new_empty(typename)
+        self.gradInput = new_empty(typename)
+
+    # ---- what a layer writes ----
+
+    def compute(self, input: Activation, *parameters: Any) -> Activation:
+        """The output for an input, made with tensor operations on `input` and `parameters`.
+
+        Args:
+            input: a tensor or a table of tensors.
+            *parameters: one per name in `parameter_names`, None for those that are absent.
+        """
+        if not self._own_forward:
+            raise NotImplementedError(
+                f"{self.torch_typename} does not say how it computes its output: "
+                "write compute(self, input) or updateOutput(self, input)"
+            )
+        # A class that writes updateOutput: let it see these parameters as its own.
+        fields = {n: p for n, p in zip(self.parameter_names, parameters) if p is not None}
+        held = {name: self.__dict__[name] for name in fields}
+        self.__dict__.update(fields)
+        try:
+            return self.updateOutput(input)
+        finally:
+            self.__dict__.update(held)
+
+    def recompute(self, input: Activation, *parameters: Any) -> Activation:
+        """`compute` for a backward pass whose forward is not recorded: nothing may be drawn or
+        updated a second time."""
+        return self.compute(input, *parameters)
+
+    def reset(self, stdv: float | None = None) -> None:
+        """Draws new parameters, with Torch7's random numbers in Torch7's order.
+
+        Args:
+            stdv: standard deviation; by default what the layer thinks is best.
+        """
+
+    # ---- the modern face ----
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The output for an input, on the tape. Given graph nodes or nothing, a graph node.
+
+        >>> import relume as rl
+        >>> from relume import legacy_nn as nn
+        >>> net = nn.Sequential().add(nn.Linear(2, 1)).add(nn.Tanh())
+        >>> net(rl.zeros(1, 2, dtype=rl.float64)).shape
+        (1, 1)
+        """
+        if len(inputs) != 1 or not isinstance(inputs[0], Tensor):
+            from relume.legacy_nn import gmodule
+
+            if gmodule.is_node_call(inputs):
+                return gmodule.make_node(self, inputs)
+            if len(inputs) != 1:
+                raise TypeError(
+                    f"{self.torch_typename} takes one input (a tensor or a table), not {len(inputs)}"
+                )
+        input = inputs[0]
+        if self._own_forward:
+            return self._call_protocol(input)
+        return self.compute(input, *self._leaves())
+
+    def _leaves(self) -> list:
+        """The parameters, ready to be leaves of the tape, tied to their gradients."""
+        leaves = [getattr(self, name) for name in self.parameter_names]
+        for name, parameter in zip(self.parameter_names, leaves):
+            if parameter is not None and parameter.grad is None:
+                parameter.requires_grad_()
+                parameter.grad = self._gradient(name)
+        return leaves
+
+    def _call_protocol(self, input: Activation) -> Activation:
+        """The modern face of a class that writes updateOutput itself."""
+        from relume.legacy_nn.protocol_function import apply_protocol
+
+        parameters, gradients = self.parameters()
+        for parameter, gradient in zip(parameters, gradients):
+            if parameter.grad is None:
+                parameter.requires_grad_()
+                parameter.grad = gradient
+        return apply_protocol(self, input, parameters, gradients)
+
+    # ---- Torch7's protocol: forward ----
+
+    def forward(self, input: Activation) -> Activation:
+        """Torch7's forward: the output, which is also kept in `self.output`.
+
+        Args:
+            input: a tensor, or a table (Table, list or tuple) of tensors.
+
+        >>> import relume as rl
+        >>> from relume import legacy_nn as nn
+        >>> nn.Square().forward(rl.tensor([3.0])).tolist()
+        [9.0]
+        """
+        return self.updateOutput(input)
+
+    @derived
+    def updateOutput(self, input: Activation) -> Activation:
+        """Computes `self.output` and remembers the tape for `backward`."""
+        record = self._record = self._run(input, self.compute)
+        output = record.output
+        self.output = (
+            output.detach()
+            if isinstance(output, Tensor)
+            else nested.map_tensors(Tensor.detach, output)
+        )
+        return self.output
+
+    def _run(self, input: Activation, compute: Callable) -> Record:
+        """Runs `compute` on leaves of its own that share memory with input and parameters."""
+        parameters = []
+        for name in self.parameter_names:
+            parameter = getattr(self, name)
+            parameters.append(None if parameter is None else parameter.detach().requires_grad_())
+        if isinstance(input, Tensor):
+            leaf = as_leaf(input)
+            return Record([input], [leaf], parameters, compute(leaf, *parameters))
+        leaves: list[Tensor] = []
+
+        def add_leaf(tensor: Tensor) -> Tensor:
+            leaves.append(as_leaf(tensor))
+            return leaves[-1]
+
+        tape_input = nested.map_tensors(add_leaf, input)
+        inputs = nested.tensors_in(input)
+        return Record(inputs, leaves, parameters, compute(tape_input, *parameters))
+
+    # ---- Torch7's protocol: backward ----
+
+    def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
+        """Torch7's backward: the gradient of the input; gradients of parameters are added up.
+
+        Args:
+            input: the input of the last forward.
+            gradOutput: gradient of the output, in its structure.
+            scale: factor for the gradients of the parameters.
+
+        Returns:
+            The gradient of the input (also `self.gradInput`).
+
+        >>> import relume as rl
+        >>> from relume import legacy_nn as nn
+        >>> m, x = nn.Square(), rl.tensor([3.0])
+        >>> _ = m.forward(x)
+        >>> m.backward(x, rl.tensor([1.0])).tolist()
+        [6.0]
+        """
+        if self._own_backward:
+            self.updateGradInput(input, gradOutput)
+            self.accGradParameters(input, gradOutput, scale)
+            return self.gradInput
+        gradients = self._differentiate(input, gradOutput, True, True)
+        self._set_grad_input(input, gradients)
+        self._accumulate(gradients, scale)
+        return self.gradInput
+
+    @derived
+    def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
+        """The gradient of the input alone."""
+        self._set_grad_input(input, self._differentiate(input, gradOutput, True, False))
+        return self.gradInput
+
+    @derived
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
+        """Adds `scale` times the gradients of the parameters to gradWeight, gradBias, ..."""
+        if any(getattr(self, name) is not None for name in self.parameter_names):
+            self._accumulate(self._differentiate(input, gradOutput, False, True), scale)
+
+    def _differentiate(self, input, gradOutput, of_input: bool, of_parameters: bool) -> list:
+        """Gradients of the input's tensors, then of the parameters; None where not wanted."""
+        record = self._record
+        inputs = [input] if isinstance(input, Tensor) else nested.tensors_in(input)
+        if record is None or not record.is_of(inputs) or not is_recorded(record.output):
+            record = self._rerun(input)
+        try:
+            return self._run_tape(record, gradOutput, of_input, of_parameters)
+        except TAPE_ERRORS:
+            # Something on the tape was changed since (weights, an in-place neighbour):
+            # do as Torch7 does, which takes the values as they are now.
+            return self._run_tape(self._rerun(input), gradOutput, of_input, of_parameters)
+
+    def _rerun(self, input: Activation) -> Record:
+        with rl.enable_grad():
+            self._record = self._run(input, self.recompute)
+        return self._record
+
+    def _run_tape(self, record: Record, gradOutput, of_input: bool, of_parameters: bool) -> list:
+        leaves = record.leaves + record.parameters
+        split = len(record.leaves)
+        wanted = [
+            leaf is not None and leaf.requires_grad and (of_input if i < split else of_parameters)
+            for i, leaf in enumerate(leaves)
+        ]
+        outputs, gradients = self._match(record.output, gradOutput)
+        chosen = [leaf for leaf, want in zip(leaves, wanted) if want]
+        if not outputs or not chosen:
+            return [None] * len(leaves)
+        found = iter(
+            rl.grad(outputs, chosen, gradients, retain_graph=True, allow_unused=True)
+        )
+        return [next(found) if want else None for want in wanted]
+
+    def _match(self, output: Activation, gradOutput: Activation) -> tuple[list, list]:
+        """The recorded outputs that have a gradient, and these gradients in their shapes."""
+        outputs, gradients = [], []
+        for tensor, gradient in nested.pair_up(output, gradOutput):
+            if not tensor.requires_grad or gradient is None:
+                continue
+            if not isinstance(gradient, Tensor) or gradient.numel() != tensor.numel():
+                raise ValueError(
+                    f"{self}: gradOutput must look like the output, {nested.describe(tensor)}, "
+                    f"but is {nested.describe(gradient)}"
+                )
+            outputs.append(tensor)
+            same_shape = gradient.shape == tensor.shape
+            gradients.append(gradient if same_shape else gradient.reshape(tensor.shape))
+        return outputs, gradients
+
+    def _set_grad_input(self, input: Activation, gradients: list) -> None:
+        if isinstance(input, Tensor):
+            gradient = gradients[0]
+            self.gradInput = rl.zeros_like(input) if gradient is None else gradient
+            return
+        remaining = iter(gradients)
+
+        def next_gradient(tensor: Tensor) -> Tensor:
+            gradient = next(remaining)
+            return rl.zeros_like(tensor) if gradient is None else gradient
+
+        self.gradInput = nested.map_tensors(next_gradient, input)
+
+    def _accumulate(self, gradients: list, scale: float) -> None:
+        first = len(gradients) - len(self.parameter_names)
+        for name, gradient in zip(self.parameter_names, gradients[first:]):
+            if gradient is None:
+                continue
+            total = self._gradient(name)
+            if scale == 1:
+                total.add_(gradient)
+            else:
+                total.add_(gradient, alpha=scale)
+
+    def _gradient(self, name: str) -> Tensor:
+        """Where the gradient of a parameter is added up; made when a file left it out."""
+        gradient_name = gradient_name_of(name)
+        parameter = getattr(self, name)
+        gradient = self.__dict__.get(gradient_name)
+        if gradient is None or gradient.shape != parameter.shape:
+            gradient = rl.zeros_like(parameter.detach())
+            self.__dict__[gradient_name] = gradient
+        return gradient
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not there: files leave out what can be made again.
+        if name in ("output", "gradInput"):
+            value = new_empty(self.__dict__.get("_type"))
+            self.__dict__[name] = value
+            return value
+        for parameter in type(self).parameter_names:
+            if name == gradient_name_of(parameter):
+                return None if getattr(self, parameter) is None else self._gradient(parameter)
+        raise AttributeError(f"{self.torch_typename} has no field or method {name!r}")
+
+    # ---- parameters ----
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        """The parameters and their gradients, two lists in Torch7's order.
+
+        >>> from relume import legacy_nn as nn
+        >>> params, grad_params = nn.Linear(3, 2).parameters()
+        >>> [p.shape for p in params]
+        [(2, 3), (2,)]
+        """
+        present = [name for name in self.parameter_names if getattr(self, name) is not None]
+        return [getattr(self, name) for name in present], [self._gradient(n) for n in present]
+
+    def getParameters(self) -> tuple[Tensor, Tensor]:
+        """All parameters as one flat vector, and all gradients; the parameters become views.
+
+        Memory shared between layers appears once. Calling it again, or on a part of the
+        network, gives views of the same memory.
+
+        >>> from relume import legacy_nn as nn
+        >>> net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.Linear(2, 1))
+        >>> flat, grad_flat = net.getParameters()
+        >>> flat.shape
+        (11,)
+        """
+        parameters, gradients = self.parameters()
+        flat = flattening.flatten(parameters)
+        flat_gradient = flattening.flatten(gradients)
+        for parameter, gradient in zip(parameters, gradients):
+            if parameter.grad is not None:
+                parameter.grad = gradient
+        return flat, flat_gradient
+
+    def zeroGradParameters(self) -> None:
+        """Sets all gradients of parameters to zero."""
+        for gradient in self.parameters()[1]:
+            gradient.zero_()
+
+    def updateParameters(self, learningRate: float) -> None:
+        """Takes one gradient step: parameter = parameter - learningRate * gradient."""
+        with rl.no_grad():
+            for parameter, gradient in zip(*self.parameters()):
+                parameter.add_(gradient, alpha=-learningRate)
+
+    def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
+        """A gradient step without touching the gradients that are being added up."""
+        held = {}
+        for name in self.parameter_names:
+            if getattr(self, name) is not None:
+                held[gradient_name_of(name)] = self._gradient(name)
+                self.__dict__[gradient_name_of(name)] = getattr(self, name)
+        try:
+            with rl.no_grad():
+                self.accGradParameters(input, gradOutput, -lr)
+        finally:
+            self.__dict__.update(held)
+
+    sharedAccUpdateGradParameters = accUpdateGradParameters
+    defaultAccUpdateGradParameters = accUpdateGradParameters
+
+    def backwardUpdate(self, input: Activation, gradOutput: Activation, lr: float) -> Activation:
+        """`updateGradInput`, then `accUpdateGradParameters`."""
+        self.updateGradInput(input, gradOutput)
+        self.accUpdateGradParameters(input, gradOutput, lr)
+        return self.gradInput
+
+    def noBias(self) -> Module:
+        """Drops the bias."""
+        self.__dict__.pop("bias", None)
+        self.__dict__.pop("gradBias", None)
+        self._record = None
+        return self
+
+    # ---- modes, copies, types ----
+
+    def training(self) -> Module:
+        """Training mode: Dropout drops, batch normalisation uses the batch."""
+        self.train = True
+        return self
+
+    def evaluate(self) -> Module:
+        """Evaluation mode."""
+        self.train = False
+        return self
+
+    def clone(self, *shared_fields: str) -> Module:
+        """A copy, which shares the named fields with the original.
+
+        Args:
+            *shared_fields: such as "weight", "bias", "gradWeight", "gradBias"; these tensors
+                are not copied, not even for a moment.
+
+        >>> from relume import legacy_nn as nn
+        >>> a = nn.Linear(3, 2)
+        >>> b = a.clone("weight")
+        >>> b.weight is a.weight, b.bias is a.bias
+        (True, False)
+        """
+        return copying.clone(self, shared_fields)
+
+    def share(self, other: Module, *fields: str) -> Module:
+        """Uses the named tensors of `other`, which has the same structure, from now on."""
+        for name in fields:
+            mine, theirs = self.__dict__.get(name), other.__dict__.get(name)
+            if mine is not None and theirs is not None:
+                self.__dict__[name] = theirs
+                self.shared = other.shared = True
+                self._record = None
+        return self
+
+    def type(self, typename: str | None = None) -> Any:
+        """Converts all tensors to a Torch7 type; without an argument, the type it has.
+
+        Tensors that share memory still do afterwards.
+
+        >>> from relume import legacy_nn as nn
+        >>> nn.Linear(2, 2).type("torch.FloatTensor").weight.torch_typename
+        'torch.FloatTensor'
+        """
+        if typename is None:
+            return self._type
+        dtype_of(typename)
+        copying.cast(self, GPU_TYPES.get(typename, typename))
+        return self
+
+    def float(self) -> Module:
+        """Converts all tensors to float32."""
+        return self.type("torch.FloatTensor")
+
+    def double(self) -> Module:
+        """Converts all tensors to float64."""
+        return self.type("torch.DoubleTensor")
+
+    def clearState(self) -> Module:
+        """Frees what forward and backward left behind; parameters stay."""
+        self._record = None
+        for name in ("output", "gradInput", *self.buffer_names):
+            value = self.__dict__.get(name)
+            if value is None:
+                continue
+            if isinstance(value, Tensor):
+                self.__dict__[name] = new_empty(value.torch_typename)
+            elif nested.is_table(value):
+                self.__dict__[name] = nested.table([])
+        return self
+
+    buffer_names: tuple[str, ...] = ()  # fields that clearState empties too
+
+    # ---- the tree of modules ----
+
+    def children(self) -> list[Any]:
+        """The modules directly inside, in order."""
+        return []
+
+    def walk(self) -> Iterator[Any]:
+        """This module and all inside it, parents first; a shared one as often as it stands.
+
+        >>> from relume import legacy_nn as nn
+        >>> [m.torch_typename for m in nn.Sequential().add(nn.Tanh()).walk()]
+        ['nn.Sequential', 'nn.Tanh']
+        """
+        stack = [self]
+        while stack:
+            module = stack.pop()
+            yield module
+            if isinstance(module, Module):
+                stack.extend(reversed(module.children()))
+
+    def apply(self, function: Callable[[Module], Any]) -> Module:
+        """Calls `function` with every module, parents first."""
+        for module in list(self.walk()):
+            function(module)
+        return self
+
+    def apply_to_modules(self, function: Callable[[Module], Any]) -> None:
+        """Calls `function` with every module directly inside."""
+        for child in self.children():
+            function(child)
+
+    applyToModules = apply_to_modules
+
+    def listModules(self) -> list[Module]:
+        """Every module once, parents first."""
+        seen: dict[int, Module] = {}
+        for module in self.walk():
+            seen.setdefault(id(module), module)
+        return list(seen.values())
+
+    def find_modules(self, typename: str) -> list[Module]:
+        """All modules of a Torch class, parents first.
+
+        >>> from relume import legacy_nn as nn
+        >>> len(nn.Sequential().add(nn.Tanh()).add(nn.Tanh()).find_modules("nn.Tanh"))
+        2
+        """
+        return [m for m in self.walk() if getattr(m, "torch_typename", None) == typename]
+
+    def findModules(self, typename: str) -> tuple[list[Module], list[Module]]:
+        """Torch7's form: the modules found and, for each, the container it is in."""
+        found, containers = [], []
+        if self.torch_typename == typename:
+            found, containers = [self], [self]
+        for parent in list(self.walk()):
+            if not isinstance(parent, Module):
+                continue
+            for child in parent.children():
+                if getattr(child, "torch_typename", None) == typename:
+                    found.append(child)
+                    containers.append(parent)
+        return found, containers
+
+    def replace(self, function: Callable[[Module], Module]) -> Module:
+        """Puts `function(module)` in the place of every module, parents first.
+
+        >>> from relume import legacy_nn as nn
+        >>> net = nn.Sequential().add(nn.Tanh())
+        >>> _ = net.replace(lambda m: nn.ReLU() if isinstance(m, nn.Tanh) else m)
+        >>> net.get(1)
+        nn.ReLU
+        """
+        replacement = function(self)
+        if isinstance(replacement, Module):
+            replacement.replace_children(lambda child: child.replace(function))
+        return replacement
+
+    def replace_children(self, function: Callable[[Any], Any]) -> None:
+        """Puts `function(child)` in the place of every module directly inside."""
+
+    # ---- files and text ----
+
+    def _load_fields(self, fields: dict, version: int | None = None) -> None:
+        """Takes over the fields of a file; old layouts become today's."""
+        from relume.legacy_nn import layouts
+
+        layouts.load_fields(self, fields)
+
+    def __str__(self) -> str:
+        return self.torch_typename
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __deepcopy__(self, memo: dict) -> Module:
+        return self.clone()
+
+    def __getstate__(self) -> dict:
+        return self.__dict__
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+
+
+def gradient_name_of(parameter: str) -> str:
+    """weight -> gradWeight"""
+    return GRADIENT_NAMES.get(parameter) or f"grad{parameter[0].upper()}{parameter[1:]}"
+
+
+def as_leaf(tensor: Tensor) -> Tensor:
+    """A leaf on the same memory; one that wants a gradient when it can have one."""
+    leaf = tensor.detach()
+    return leaf.requires_grad_() if leaf.dtype in FLOATING else leaf
+
+
+TAPE_ERRORS = (RuntimeError,)
+FLOATING = frozenset([rl.float64, rl.float32, rl.float16])
+
+
+def is_recorded(output: Activation) -> bool:
+    """Does any tensor of an output stand on the tape?"""
+    if isinstance(output, Tensor):
+        return output.requires_grad
+    return any(tensor.requires_grad for tensor in nested.tensors_in(output))

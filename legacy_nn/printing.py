@@ -1,0 +1,40 @@
+"""The printed forms of containers, as Torch7 draws them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TAB = "  "
+
+
+def indented(module: Any, tab: str) -> str:
+    """A module's text with `tab` before every line but the first."""
+    return str(module).replace("\n", f"\n{tab}")
+
+
+def chain(typename: str, modules: list[Any]) -> str:
+    """How nn.Sequential prints: a line of arrows, then the modules."""
+    arrows = "".join(f"({i}) -> " for i in range(1, len(modules) + 1))
+    text = f"{typename} {{\n{TAB}[input -> {arrows}output]"
+    for i, module in enumerate(modules, 1):
+        text += f"\n{TAB}({i}): {indented(module, TAB)}"
+    return text + "\n}"
+
+
+def fan(typename: str, modules: list[Any]) -> str:
+    """How containers print that give one input, or parts of it, to several modules."""
+    text = f"{typename} {{\n{TAB}input"
+    for i, module in enumerate(modules, 1):
+        edge = " " if i == len(modules) else "|"
+        text += f"\n    {edge}`-> ({i}): {indented(module, f'    {edge}    ')}"
+    return text + "\n     ... -> output\n}"
+
+
+def lua_number(value: Any) -> str:
+    """A number as Lua prints it: 14 digits, integral ones without a point.
+
+    >>> from relume.legacy_nn.printing import lua_number
+    >>> lua_number(0.1), lua_number(3.0)
+    ('0.1', '3')
+    """
+    return f"{value:.14g}"

@@ -1,0 +1,71 @@
+"""The modern face of classes that write Torch7's methods: one node on the tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import relume as rl
+from relume import Tensor
+from relume.legacy_nn import nested
+from relume.legacy_nn.nested import Activation
+
+
+class Protocol(rl.autograd.Function):
+    """Runs updateOutput forwards; backwards updateGradInput and accGradParameters."""
+
+    @staticmethod
+    def forward(ctx: Any, call: ProtocolCall, *tensors: Tensor) -> Any:
+        ctx.call = call
+        return call.run_forward()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        return (None, *ctx.call.run_backward(gradients))
+
+
+class ProtocolCall:
+    """One application of a module to an input."""
+
+    def __init__(self, module: Any, input: Activation, parameters: list, gradients: list):
+        self.module = module
+        self.input = nested.map_tensors(Tensor.detach, input)
+        self.parameters = parameters
+        self.gradients = gradients
+        self.output: Activation = None
+
+    def run_forward(self) -> Any:
+        with rl.no_grad():
+            output = self.module.updateOutput(self.input)
+        self.output = nested.map_tensors(lambda tensor: tensor.detach().clone(), output)
+        outputs = nested.tensors_in(self.output)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def run_backward(self, gradients: tuple) -> list:
+        remaining = iter(gradients)
+
+        def next_gradient(tensor: Tensor) -> Tensor:
+            gradient = next(remaining)
+            return rl.zeros_like(tensor) if gradient is None else gradient
+
+        gradOutput = nested.map_tensors(next_gradient, self.output)
+        # The module may have been used for something else since: bring this call back. What
+        # it adds to its gradients goes to the tape instead, which adds it there.
+        held = [gradient.clone() for gradient in self.gradients]
+        for gradient in self.gradients:
+            gradient.zero_()
+        self.module.updateOutput(self.input)
+        self.module.updateGradInput(self.input, gradOutput)
+        self.module.accGradParameters(self.input, gradOutput, 1)
+        own = [gradient.clone() for gradient in self.gradients]
+        for gradient, value in zip(self.gradients, held):
+            gradient.copy_(value)
+        pairs = nested.pair_up(self.input, self.module.gradInput)
+        return [gradient for _, gradient in pairs] + own
+
+
+def apply_protocol(module: Any, input: Activation, parameters: list, gradients: list) -> Activation:
+    """Applies a module with methods of its own to an input, on the tape."""
+    call = ProtocolCall(module, input, parameters, gradients)
+    outputs = Protocol.apply(call, *nested.tensors_in(input), *parameters)
+    remaining = iter(outputs if isinstance(outputs, tuple) else (outputs,))
+    return nested.map_tensors(lambda _: next(remaining), call.output)

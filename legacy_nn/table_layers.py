@@ -1,0 +1,379 @@
+"""Layers that take tables apart, join them, or compute with their elements."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import relume as rl
+from relume import Tensor
+from relume.legacy_nn import nested
+from relume.legacy_nn.module import Module, derived
+from relume.legacy_nn.nested import Activation, elements, table
+from relume.legacy_nn.printing import lua_number
+from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import long_storage
+
+
+class TableLayer(Module):
+    """The base of layers that take a table and have no parameters."""
+
+    parameter_names = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gradInput = table([])
+
+    def _elements(self, input: Activation, at_least: int = 1) -> list:
+        if not nested.is_table(input):
+            raise TypeError(
+                f"{self}: expected a table of tensors, got {nested.describe(input)}"
+            )
+        values = elements(input)
+        if len(values) < at_least:
+            raise ValueError(
+                f"{self}: expected a table of at least {at_least} elements, "
+                f"got {nested.describe(input)}"
+            )
+        return values
+
+
+def positive_dimension(dimension: int, ndim: int, input_dims: int | None) -> int:
+    """A dimension of the Torch7 kind as one from 0: negative ones count from the end; with
+    `input_dims`, an input with one dimension more is a batch.
+
+    >>> from relume.legacy_nn.table_layers import positive_dimension
+    >>> positive_dimension(1, 3, 2), positive_dimension(-1, 3, None)
+    (1, 2)
+    """
+    if dimension < 0:
+        return ndim + dimension
+    if input_dims is not None and ndim == input_dims + 1:
+        return dimension
+    return dimension - 1
+
+
+@register("nn.Identity")
+class Identity(Module):
+    """Gives back its input, a tensor or a table."""
+
+    parameter_names = ()
+
+    def compute(self, input: Activation) -> Activation:
+        return input
+
+    def updateOutput(self, input: Activation) -> Activation:
+        self.output = input
+        return input
+
+    def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
+        self.gradInput = gradOutput
+        return gradOutput
+
+    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+        pass
+
+
+# ---- element-wise combinations ----
+
+
+@register("nn.CAddTable")
+class CAddTable(TableLayer):
+    """The sum of the elements of a table (numbers count as constants).
+
+    Args:
+        inplace: add to the first element.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> nn.CAddTable()([rl.ones(2), rl.ones(2)]).tolist()
+    [2.0, 2.0]
+    """
+
+    inplace = False
+
+    def __init__(self, inplace: bool | None = None) -> None:
+        super().__init__()
+        if inplace is not None:
+            self.inplace = inplace
+
+    def compute(self, input: Activation) -> Tensor:
+        values = self._elements(input)
+        check_sizes(self, values)
+        return reduce(lambda a, b: a + b, values)
+
+    @derived
+    def updateOutput(self, input: Activation) -> Tensor:
+        output = super().updateOutput(input)
+        first = elements(input)[0]
+        if self.inplace and isinstance(first, Tensor):
+            first.detach().copy_(output)
+            self.output = first
+            self._record.versions[0] = first._version
+        return self.output
+
+
+def check_sizes(layer: Any, values: list) -> None:
+    """All tensors must have as many elements as the first (Torch7 does not broadcast)."""
+    first = values[0]
+    if not isinstance(first, Tensor):
+        return
+    for value in values:
+        if isinstance(value, Tensor) and value.shape != first.shape:
+            raise ValueError(
+                f"{layer}: the elements of the table must have one size, got "
+                f"{nested.describe(values)}"
+            )
+
+
+# Rows: name, function of the elements, number of elements (None: any), documentation.
+COMBINATIONS = [
+    ("CSubTable", lambda values: values[0] - values[1], 2, "The first element minus the second."),
+    ("CDivTable", lambda values: values[0] / values[1], 2, "The first element over the second."),
+    ("CMulTable", lambda values: reduce(lambda a, b: a * b, values), None,
+     "The product of the elements of a table."),
+    ("CMaxTable", lambda values: reduce(larger, values), None,
+     "The largest of the elements of a table, place by place."),
+    ("CMinTable", lambda values: reduce(smaller, values), None,
+     "The smallest of the elements of a table, place by place."),
+]
+
+
+def larger(first: Tensor, second: Tensor) -> Tensor:
+    return rl.where(second > first, second, first)
+
+
+def smaller(first: Tensor, second: Tensor) -> Tensor:
+    return rl.where(second < first, second, first)
+
+
+def make_combination(name: str, function: Any, count: int | None, documentation: str) -> type:
+    def compute(self: Any, input: Activation) -> Tensor:
+        values = self._elements(input, count or 1)
+        check_sizes(self, values)
+        return function(values)
+
+    members = {"compute": compute, "__doc__": documentation, "__module__": __name__}
+    return register(f"nn.{name}")(type(name, (TableLayer,), members))
+
+
+for _row in COMBINATIONS:
+    globals()[_row[0]] = make_combination(*_row)
+
+
+# ---- joining and splitting ----
+
+
+@register("nn.JoinTable")
+class JoinTable(TableLayer):
+    """Joins the elements of a table along a dimension.
+
+    Args:
+        dimension: counted from 1, or from the end when negative.
+        nInputDims: dimensions of one sample; with more, the first one is the batch.
+    """
+
+    nInputDims: int | None = None
+
+    def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
+        super().__init__()
+        self.size = long_storage([])
+        self.dimension = dimension
+        if nInputDims is not None:
+            self.nInputDims = nInputDims
+
+    def compute(self, input: Activation) -> Tensor:
+        values = self._elements(input)
+        dim = positive_dimension(self.dimension, values[0].ndim, self.nInputDims)
+        return rl.cat(values, dim)
+
+
+@register("nn.SplitTable")
+class SplitTable(Module):
+    """The slices of a tensor along a dimension, as a table.
+
+    Args:
+        dimension: counted from 1, or from the end when negative.
+        nInputDims: dimensions of one sample; with more, the first one is the batch.
+    """
+
+    parameter_names = ()
+    nInputDims: int | None = None
+
+    def __init__(self, dimension: int, nInputDims: int | None = None) -> None:
+        super().__init__()
+        self.dimension = dimension
+        if nInputDims is not None:
+            self.nInputDims = nInputDims
+
+    def compute(self, input: Tensor) -> Activation:
+        dim = positive_dimension(self.dimension, input.ndim, self.nInputDims)
+        return table(list(rl.unbind(input, dim)))
+
+
+@register("nn.SelectTable")
+class SelectTable(TableLayer):
+    """One element of a table.
+
+    Args:
+        index: counted from 1, from the end when negative; or a string key.
+    """
+
+    def __init__(self, index: int | str) -> None:
+        super().__init__()
+        self.index = index
+
+    def compute(self, input: Activation) -> Activation:
+        if isinstance(self.index, str):
+            return input[self.index]
+        values = self._elements(input)
+        place = self.index - 1 if self.index > 0 else self.index
+        if not -len(values) <= place < len(values):
+            raise IndexError(f"{self}: the table has {len(values)} elements")
+        return values[place]
+
+    def updateOutput(self, input: Activation) -> Activation:
+        self.output = self.compute(input)
+        return self.output
+
+    def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
+        if isinstance(self.index, str):
+            gradient = nested.table([])
+            gradient[self.index] = gradOutput
+            self.gradInput = gradient
+            return gradient
+        values = elements(input)
+        place = (self.index - 1) % len(values) if self.index > 0 else self.index % len(values)
+        self.gradInput = table(
+            [gradOutput if i == place else nested.zeros_like(v) for i, v in enumerate(values)]
+        )
+        return self.gradInput
+
+    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+        pass
+
+    def __str__(self) -> str:
+        index = self.index if isinstance(self.index, str) else lua_number(self.index)
+        return f"{self.torch_typename}({index})"
+
+
+@register("nn.NarrowTable")
+class NarrowTable(TableLayer):
+    """Some neighbouring elements of a table.
+
+    Args:
+        offset: the first one, counted from 1.
+        length: how many.
+    """
+
+    def __init__(self, offset: int, length: int = 1) -> None:
+        super().__init__()
+        self.offset = offset
+        self.length = length
+        self.output = table([])
+
+    def compute(self, input: Activation) -> Activation:
+        values = self._elements(input, self.offset + self.length - 1)
+        return table(values[self.offset - 1 : self.offset - 1 + self.length])
+
+
+@register("nn.FlattenTable")
+class FlattenTable(TableLayer):
+    """All tensors of a nested table, in one flat table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = table([])
+        self.input_map = table([])
+
+    def compute(self, input: Activation) -> Activation:
+        return table(nested.tensors_in(input))
+
+
+@register("nn.MM")
+class MM(TableLayer):
+    """The matrix product of the two elements of a table: matrices or batches of matrices.
+
+    Args:
+        transA: transpose the first.
+        transB: transpose the second.
+    """
+
+    transA = False
+    transB = False
+
+    def __init__(self, transA: bool = False, transB: bool = False) -> None:
+        super().__init__()
+        self.transA = bool(transA)
+        self.transB = bool(transB)
+
+    def compute(self, input: Activation) -> Tensor:
+        first, second = self._elements(input, 2)[:2]
+        if first.ndim not in (2, 3) or first.ndim != second.ndim:
+            raise ValueError(
+                f"{self}: expected two matrices or two batches of matrices, "
+                f"got {nested.describe(input)}"
+            )
+        first = first.transpose(-1, -2) if self.transA else first
+        second = second.transpose(-1, -2) if self.transB else second
+        return rl.matmul(first, second)
+
+
+@register("nn.MV")
+class MV(TableLayer):
+    """The product of a matrix and a vector (or batches of both) in a table.
+
+    Args:
+        trans: transpose the matrix.
+    """
+
+    trans = False
+
+    def __init__(self, trans: bool = False) -> None:
+        super().__init__()
+        self.trans = bool(trans)
+
+    def compute(self, input: Activation) -> Tensor:
+        matrix, vector = self._elements(input, 2)[:2]
+        matrix = matrix.transpose(-1, -2) if self.trans else matrix
+        return rl.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
+
+
+@register("nn.DotProduct")
+class DotProduct(TableLayer):
+    """The dot product of the two elements of a table, row by row for batches."""
+
+    def compute(self, input: Activation) -> Tensor:
+        first, second = self._elements(input, 2)[:2]
+        return (first * second).sum(-1).reshape((-1,))
+
+
+@register("nn.MixtureTable")
+class MixtureTable(TableLayer):
+    """Mixes experts by a gater: {gater, experts}.
+
+    Args:
+        dim: of the experts, when they come as one tensor.
+    """
+
+    dim: int | None = None
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        if dim is not None:
+            self.dim = dim
+
+    def compute(self, input: Activation) -> Tensor:
+        gater, experts = self._elements(input, 2)[:2]
+        batched = gater.ndim == 2
+        if nested.is_table(experts):
+            values = elements(experts)
+            dim = 1 if batched else 0
+            experts = rl.stack(values, dim)
+        else:
+            dim = (self.dim or (2 if batched else 1)) - 1
+        shape = [1] * experts.ndim
+        shape[dim] = gater.shape[-1]
+        if batched:
+            shape[0] = gater.shape[0]
+        return (experts * gater.reshape(tuple(shape))).sum(dim)

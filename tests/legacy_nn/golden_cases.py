@@ -1,0 +1,78 @@
+"""Reads cases of the golden corpus (what a real Torch7 computed) and compares with them."""
+
+import math
+import re
+from pathlib import Path
+
+import relume as rl
+from relume import legacy_nn as nn
+
+DATA = Path(__file__).parent.parent / "data"
+# Relative to max(1, |a|, |b|), as the corpus recommends.
+TOLERANCE = {"torch.DoubleTensor": 1e-10, "torch.FloatTensor": 1e-5}
+
+
+
+def load_cases(section, name):
+    """The cases of a file, read anew: running a case changes it."""
+    return rl.load(DATA / section / f"{name}.t7").cases.as_list()
+
+
+def is_table(value):
+    return isinstance(value, (rl.Table, list, tuple))
+
+
+def values_of(table):
+    return table.as_list() if isinstance(table, rl.Table) else list(table)
+
+
+def difference(actual, expected):
+    """The largest relative difference of two (nested tables of) tensors or numbers."""
+    if is_table(expected):
+        expected = values_of(expected)
+        actual = values_of(actual)
+        assert len(actual) == len(expected), f"{len(actual)} elements instead of {len(expected)}"
+        return max((difference(a, b) for a, b in zip(actual, expected)), default=0.0)
+    if not isinstance(expected, rl.Tensor):
+        if isinstance(actual, rl.Tensor):
+            actual = actual.item()
+        return abs(actual - expected) / max(1, abs(actual), abs(expected))
+    assert isinstance(actual, rl.Tensor), f"{type(actual)} instead of a tensor"
+    assert tuple(actual.shape) == tuple(expected.shape)
+    assert actual.dtype == expected.dtype
+    a = actual.detach().to(rl.float64).numpy()
+    b = expected.to(rl.float64).numpy()
+    worst = 0.0
+    for x, y in zip(a.ravel().tolist(), b.ravel().tolist()):
+        if x == y or (math.isnan(x) and math.isnan(y)):
+            continue
+        worst = max(worst, abs(x - y) / max(1, abs(x), abs(y)))
+    return worst
+
+
+def copy_of(value):
+    """A deep copy of tensors in tables."""
+    if isinstance(value, rl.Tensor):
+        return value.clone()
+    return [copy_of(element) for element in values_of(value)] if is_table(value) else value
+
+
+def field(module, path):
+    """The value at a dotted path such as modules.2.running_mean."""
+    for step in path.split("."):
+        module = module[int(step) - 1] if step.isdigit() else getattr(module, step)
+    return module
+
+
+def build(expression):
+    """Runs a Lua constructor expression as Python; None for what is more than an expression."""
+    if "function" in expression:
+        return None
+    text = re.sub(r"torch\.LongStorage\{([^}]*)\}", r"[\1]", expression)
+    text = re.sub(r"torch\.Tensor\{([^}]*)\}", r"_tensor([\1])", text)
+    text = re.sub(r"\{([^{}]*)\}", r"[\1]", text)
+    text = re.sub(r":(\w+)\(", r".\1(", text)
+    for lua, python in (("true", "True"), ("false", "False"), ("nil", "None")):
+        text = re.sub(rf"\b{lua}\b", python, text)
+    names = {"nn": nn, "_tensor": lambda values: rl.tensor(values, dtype=rl.float64)}
+    return eval(text, names)

@@ -1,0 +1,163 @@
+"""Every case of the golden corpus that belongs to a class of legacy_nn."""
+
+import pytest
+import relume as rl
+from golden_cases import (
+    DATA,
+    TOLERANCE,
+    build,
+    copy_of,
+    difference,
+    field,
+    load_cases,
+    values_of,
+)
+from relume import legacy_nn as nn
+
+FILES = [
+    (section, path.stem)
+    for section in ("nn", "nngraph", "rnn")
+    for path in sorted((DATA / section).glob("*.t7"))
+    if section == "nngraph" or nn.lookup(f"nn.{path.stem}") is not None
+]
+# Cases whose random numbers or memory are not the layer's own business.
+SKIPPED = {("nn", "Module_methods")}
+
+
+def all_cases():
+    for section, name in FILES:
+        if (section, name) in SKIPPED:
+            continue
+        for index, case in enumerate(load_cases(section, name)):
+            if case.protocol in ("module", "criterion"):
+                yield pytest.param(section, name, index, id=f"{name}-{case.name}")
+
+
+def check(actual, expected, tolerance, what):
+    found = difference(actual, expected)
+    assert found <= tolerance, f"{what} differs by {found:.3g}"
+
+
+@pytest.mark.parametrize(("section", "name", "index"), all_cases())
+def test_case(section, name, index):
+    case = load_cases(section, name)[index]
+    tolerance = TOLERANCE[case.type]
+    if case.protocol == "criterion":
+        run_criterion(case, tolerance)
+    else:
+        run_module(case, tolerance)
+
+
+def run_module(case, tolerance):
+    module = case.module
+    if case.get("printed"):
+        assert str(module) == case.printed
+    x = case.input
+    rl.manual_seed(int(case.seed))
+    check(module.forward(x), case.output, tolerance, "output")
+    if case.get("nobackward"):
+        return
+    gradient = module.backward(x, copy_of(case.gradOutput))
+    check(gradient, case.gradInput, tolerance, "gradInput")
+    check(module.gradInput, case.gradInput, tolerance, "module.gradInput")
+    if case.get("rng_next") is not None:
+        assert rl.random() == case.rng_next, "another number of random numbers was used"
+    if case.get("input_after") is not None:
+        check(x, case.input_after, tolerance, "input after forward")
+    parameters, gradients = module.parameters()
+    if case.get("gradParams") is not None:
+        check(gradients, case.gradParams, tolerance, "gradParams")
+    for path, value in (case.get("after") or {}).items():
+        check(field(module, path), value, tolerance, path)
+    second = case.get("second")
+    if second is not None:
+        rl.manual_seed(int(second.seed))
+        check(module.forward(second.input), second.output, tolerance, "second output")
+        gradient = module.backward(second.input, copy_of(second.gradOutput), second.scale)
+        check(gradient, second.gradInput, tolerance, "second gradInput")
+        if second.get("gradParams") is not None:
+            check(module.parameters()[1], second.gradParams, tolerance, "second gradParams")
+    elif case.get("params_after") is not None:
+        check(parameters, case.params_after, tolerance, "parameters after the calls")
+    if case.get("updated") is not None:
+        module.updateParameters(case.lr)
+        check(module.parameters()[0], case.updated, tolerance, "updated parameters")
+
+
+def run_criterion(case, tolerance):
+    criterion = case.criterion
+    if case.get("printed"):
+        assert str(criterion) == case.printed
+    rl.manual_seed(int(case.seed))
+    check(criterion.forward(case.input, case.target), case.output, tolerance, "output")
+    if case.get("nobackward"):
+        return
+    gradient = criterion.backward(case.input, case.target)
+    check(gradient, case.gradInput, tolerance, "gradInput")
+    for path, value in (case.get("after") or {}).items():
+        check(field(criterion, path), value, tolerance, path)
+    second = case.get("second")
+    if second is not None:
+        check(criterion.forward(second.input, second.target), second.output, tolerance, "second")
+        gradient = criterion.backward(second.input, second.target)
+        check(gradient, second.gradInput, tolerance, "second gradInput")
+
+
+def cases_with_initial_parameters():
+    for section, name in FILES:
+        if section != "nn" or (section, name) in SKIPPED:
+            continue
+        for index, case in enumerate(load_cases(section, name)):
+            if case.get("ctor") and "function" not in case.ctor and case.get("params") is not None:
+                yield pytest.param(section, name, index, id=f"{name}-{case.name}")
+
+
+@pytest.mark.parametrize(("section", "name", "index"), cases_with_initial_parameters())
+def test_constructor_draws_torch7s_numbers(section, name, index):
+    case = load_cases(section, name)[index]
+    rl.manual_seed(int(case.ctor_seed))
+    module = build(case.ctor)
+    expected = case.params if case.get("init_is_params") else case.init_params
+    assert difference(module.parameters()[0], expected) == 0
+    assert module.torch_typename == case.module.torch_typename
+    if case.get("printed"):
+        assert str(module) == case.printed
+
+
+@pytest.mark.parametrize(("section", "name", "index"), list(all_cases()))
+def test_modern_face_gives_the_same(section, name, index):
+    case = load_cases(section, name)[index]
+    if case.protocol != "module" or case.get("nobackward") or case.get("inplace"):
+        pytest.skip("forward only, or changes its input")
+    module = case.module.clone()
+    module.zeroGradParameters()
+    x = leaves(case.input)
+    rl.manual_seed(int(case.seed))
+    y = module(x)
+    if case.get("second") is None and case.get("params_after") is None:
+        pass
+    outputs = [t for t in flat(y) if t.requires_grad]
+    assert outputs or not flat(x)
+    wanted = [t for t in flat(x) if t.requires_grad]
+    gradients = [g for t, g in zip(flat(y), flat(case.gradOutput)) if t.requires_grad]
+    if not wanted or not outputs:
+        return
+    found = rl.grad(outputs, wanted, gradients, allow_unused=True)
+    assert len(found) == len(wanted)
+
+
+def leaves(value):
+    if isinstance(value, rl.Tensor):
+        copy = value.detach().clone()
+        return copy.requires_grad_() if copy.dtype in (rl.float32, rl.float64) else copy
+    if hasattr(value, "as_list"):
+        return rl.Table([leaves(v) for v in value.as_list()])
+    return value
+
+
+def flat(value):
+    if isinstance(value, rl.Tensor):
+        return [value]
+    if hasattr(value, "as_list"):
+        return [t for v in values_of(value) for t in flat(v)]
+    return []

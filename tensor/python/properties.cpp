@@ -98,10 +98,11 @@ int set_data(PyObject* self, PyObject* value, void*) {
   return guard_status([&] {
     check<TypeError>(value && is_tensor(value), "data must be a Tensor");
     TensorBody* body = unwrap(self);
-    check<Error>(is_leaf(body) && !body->base, "data can only be set on a leaf");
+    check<Error>(is_leaf(body), "data can only be set on a leaf");
     const Tensor source = unwrap_tensor(value);
     check<TypeError>(source.dtype() == body->dtype, "data has dtype ", name(source.dtype()),
                      ", the tensor has dtype ", name(body->dtype));
+    if (TensorBody* base = std::exchange(body->base, nullptr)) base->release();  // no view of it any more
     if (source->storage) source->storage->retain();
     Ref<Storage>::steal(std::exchange(body->storage, source->storage));
     body->offset = source->offset;

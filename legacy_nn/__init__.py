@@ -19,7 +19,6 @@ from relume.legacy_nn import (
     dropout,
     gmodule,
     linear,
-    lookup as _lookup_layers,
     module,
     normalization,
     pointwise,
@@ -29,19 +28,39 @@ from relume.legacy_nn import (
     shape_layers,
     table_layers,
 )
+from relume.legacy_nn import (
+    lookup as _lookup_layers,
+)
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import lookup, register, registered_names
 from relume.legacy_nn.types import get_default_tensor_type, set_default_tensor_type
 
 _ROOMS = (
-    module, container, table_layers, pointwise, linear, convolution, pooling, normalization,
-    shape_layers, reductions, dropout, _lookup_layers, criterion, gmodule,
+    module,
+    container,
+    table_layers,
+    pointwise,
+    linear,
+    convolution,
+    pooling,
+    normalization,
+    shape_layers,
+    reductions,
+    dropout,
+    _lookup_layers,
+    criterion,
+    gmodule,
 )
 
 __all__ = [
-    "Module", "UnknownModuleError", "get_default_tensor_type", "lookup", "register",
-    "registered_names", "set_default_tensor_type",
+    "Module",
+    "UnknownModuleError",
+    "get_default_tensor_type",
+    "lookup",
+    "register",
+    "registered_names",
+    "set_default_tensor_type",
 ]
 
 

@@ -15,12 +15,28 @@ RENAMED = {
     "VolumetricCrossEntropyCriterion": "VolumetricCrossEntropyCriterion",
 }
 SAME_NAME = [
-    "ReLU", "Tanh", "Sigmoid", "SoftMax", "LogSoftMax", "SpatialSoftMax", "SpatialLogSoftMax",
-    "SpatialConvolution", "SpatialFullConvolution", "SpatialMaxPooling", "SpatialAveragePooling",
-    "SpatialCrossMapLRN", "BatchNormalization", "SpatialBatchNormalization",
-    "VolumetricBatchNormalization", "VolumetricConvolution", "VolumetricFullConvolution",
-    "VolumetricMaxPooling", "VolumetricAveragePooling", "VolumetricSoftMax",
-    "VolumetricLogSoftMax", "TemporalConvolution",
+    "ReLU",
+    "Tanh",
+    "Sigmoid",
+    "SoftMax",
+    "LogSoftMax",
+    "SpatialSoftMax",
+    "SpatialLogSoftMax",
+    "SpatialConvolution",
+    "SpatialFullConvolution",
+    "SpatialMaxPooling",
+    "SpatialAveragePooling",
+    "SpatialCrossMapLRN",
+    "BatchNormalization",
+    "SpatialBatchNormalization",
+    "VolumetricBatchNormalization",
+    "VolumetricConvolution",
+    "VolumetricFullConvolution",
+    "VolumetricMaxPooling",
+    "VolumetricAveragePooling",
+    "VolumetricSoftMax",
+    "VolumetricLogSoftMax",
+    "TemporalConvolution",
 ]
 # Other packages' names for layers of nn.
 OTHER_NAMES = {
@@ -33,9 +49,22 @@ OTHER_NAMES = {
 }
 # Fields of cudnn that say how the GPU did it, not what it computed.
 GPU_FIELDS = (
-    "nElem", "iSize", "iDesc", "oDesc", "weightDesc", "biasDesc", "convDesc", "poolDesc",
-    "input_offset", "output_offset", "weight_offset", "fmode", "bdmode", "bwmode",
-    "fastest_mode", "workspace_limit",
+    "nElem",
+    "iSize",
+    "iDesc",
+    "oDesc",
+    "weightDesc",
+    "biasDesc",
+    "convDesc",
+    "poolDesc",
+    "input_offset",
+    "output_offset",
+    "weight_offset",
+    "fmode",
+    "bdmode",
+    "bwmode",
+    "fastest_mode",
+    "workspace_limit",
 )
 
 
@@ -96,12 +125,16 @@ def make_alias(typename: str, target: type) -> type:
         self._origin = typename
         self._load_fields(fields, version)
 
-    alias = type(target.__name__, (target,), {
-        "_load_fields": _load_fields,
-        "__doc__": target.__doc__,
-        "__module__": __name__,
-        "__slots__": (),
-    })
+    alias = type(
+        target.__name__,
+        (target,),
+        {
+            "_load_fields": _load_fields,
+            "__doc__": target.__doc__,
+            "__module__": __name__,
+            "__slots__": (),
+        },
+    )
     return registry.register(typename)(alias)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import relume as rl
 from relume.legacy_nn import nested, printing
-from relume.legacy_nn.errors import located, not_runnable
+from relume.legacy_nn.errors import locate, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -52,13 +52,15 @@ class Container(Module):
         """Puts a module at a place (from 1; by default the end), moving the later ones."""
         place = len(self.modules) if index is None else index - 1
         if not 0 <= place <= len(self.modules):
-            raise IndexError(f"{self.torch_typename}: cannot insert at {index}: there are "
-                             f"{len(self.modules)} modules")
+            raise IndexError(
+                f"{self.torch_typename}: cannot insert at {index}: there are "
+                f"{len(self.modules)} modules"
+            )
         self.modules.insert(place, module)
         return self
 
     def remove(self, index: int | None = None) -> Any:
-        """Takes out the module at a place (from 1; by default the last) and returns the container."""
+        """Takes out the module at a place (from 1; by default the last); returns the container."""
         del self.modules[self._place(len(self.modules) if index is None else index)]
         return self
 
@@ -114,7 +116,7 @@ class Container(Module):
         return super().clearState()
 
     def share(self, other: Any, *fields: str) -> Any:
-        for mine, theirs in zip(self.children(), other.children()):
+        for mine, theirs in zip(self.children(), other.children(), strict=False):
             mine.share(theirs, *fields)
         return super().share(other, *fields)
 
@@ -134,14 +136,16 @@ class Container(Module):
         try:
             return self._child(index)(input)
         except Exception as error:
-            raise located(error, self, index)
+            locate(error, self, index)
+            raise
 
     def _run_child(self, index: int, method: str, *arguments: Any) -> Activation:
         """A method of Torch7's protocol of module `index` (from 0)."""
         try:
             return getattr(self._child(index), method)(*arguments)
         except Exception as error:
-            raise located(error, self, index)
+            locate(error, self, index)
+            raise
 
 
 @register("nn.Sequential")
@@ -166,7 +170,9 @@ class Sequential(Container):
         self.output = input
         return input
 
-    def _backwards(self, method: str, input: Activation, gradOutput: Activation, *more: Any) -> Activation:
+    def _backwards(
+        self, method: str, input: Activation, gradOutput: Activation, *more: Any
+    ) -> Activation:
         """Calls a backward method of the modules, last first, each with its input."""
         if not self.modules:
             raise ValueError("nn.Sequential: backward needs at least one module")
@@ -184,7 +190,9 @@ class Sequential(Container):
         self.gradInput = self._backwards("updateGradInput", input, gradOutput)
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         self._backwards("accGradParameters", input, gradOutput, scale)
 
     def backwardUpdate(self, input: Activation, gradOutput: Activation, lr: float) -> Activation:
@@ -252,7 +260,9 @@ class Branches(Container):
         self.gradInput = self._merge_gradients(input, gradients)
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         self._for_each("accGradParameters", input, gradOutput, scale)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
@@ -360,7 +370,9 @@ class Decorator(Container):
         self.gradInput = self._run_child(0, "updateGradInput", input, gradOutput)
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         self._run_child(0, "accGradParameters", input, gradOutput, scale)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:

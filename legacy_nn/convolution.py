@@ -47,8 +47,10 @@ class PlaneLayer(Module):
         draw_uniform(uniform_bound(stdv, fan_in), self.weight, self.bias)
 
     def _check_input(self, input: Tensor) -> None:
-        if not isinstance(input, Tensor) or input.ndim not in (3, 4) or (
-            input.shape[-3] != self.nInputPlane
+        if (
+            not isinstance(input, Tensor)
+            or input.ndim not in (3, 4)
+            or (input.shape[-3] != self.nInputPlane)
         ):
             planes = self.nInputPlane
             raise ValueError(
@@ -95,9 +97,17 @@ class SpatialConvolution(PlaneLayer):
     (1, 8, 6, 6)
     """
 
-    def __init__(self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int,
-                 dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None) -> None:
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
         super().__init__()
         self._set_geometry(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
         self._make_parameters(nOutputPlane, nInputPlane, kH, kW)
@@ -105,8 +115,13 @@ class SpatialConvolution(PlaneLayer):
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         self._check_input(input)
         return rl.conv2d(
-            input, self._kernel(weight), bias, (self.dH, self.dW), (self.padH, self.padW),
-            (1, 1), self.groups,
+            input,
+            self._kernel(weight),
+            bias,
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            (1, 1),
+            self.groups,
         )
 
 
@@ -114,9 +129,17 @@ class SpatialConvolution(PlaneLayer):
 class SpatialConvolutionMM(SpatialConvolution):
     """`SpatialConvolution` with its weights kept as a matrix."""
 
-    def __init__(self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int,
-                 dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None) -> None:
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
         Module.__init__(self)
         self._set_geometry(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
         self._make_parameters(nOutputPlane, nInputPlane * kH * kW)
@@ -133,10 +156,19 @@ class SpatialDilatedConvolution(SpatialConvolution):
 
     dilationW = dilationH = 1
 
-    def __init__(self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int,
-                 dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None,
-                 dilationW: int | None = None, dilationH: int | None = None) -> None:
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+        dilationW: int | None = None,
+        dilationH: int | None = None,
+    ) -> None:
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
         self.dilationW = 1 if dilationW is None else dilationW
         self.dilationH = 1 if dilationH is None else dilationH
@@ -144,8 +176,13 @@ class SpatialDilatedConvolution(SpatialConvolution):
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         self._check_input(input)
         return rl.conv2d(
-            input, self._kernel(weight), bias, (self.dH, self.dW), (self.padH, self.padW),
-            (self.dilationH, self.dilationW), 1,
+            input,
+            self._kernel(weight),
+            bias,
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            (self.dilationH, self.dilationW),
+            1,
         )
 
     def _geometry_text(self) -> str:
@@ -170,16 +207,29 @@ class SpatialFullConvolution(PlaneLayer):
 
     adjW = adjH = 0
 
-    def __init__(self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int,
-                 dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None,
-                 adjW: int | None = None, adjH: int | None = None) -> None:
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+        adjW: int | None = None,
+        adjH: int | None = None,
+    ) -> None:
         super().__init__()
-        self._set_geometry(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, 0 if padH is None else padH)
+        self._set_geometry(
+            nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, 0 if padH is None else padH
+        )
         self.adjW = 0 if adjW is None else adjW
         self.adjH = 0 if adjH is None else adjH
         if self.adjW > self.dW - 1 or self.adjH > self.dH - 1:
-            raise ValueError("nn.SpatialFullConvolution: adjW and adjH must be smaller than dW and dH")
+            raise ValueError(
+                "nn.SpatialFullConvolution: adjW and adjH must be smaller than dW and dH"
+            )
         self._make_parameters(nInputPlane, nOutputPlane, kH, kW)
         self.ones = new_empty()
 
@@ -212,7 +262,9 @@ class TemporalConvolution(Module):
 
     dW = 1
 
-    def __init__(self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = None) -> None:
+    def __init__(
+        self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = None
+    ) -> None:
         super().__init__()
         self.inputFrameSize = inputFrameSize
         self.outputFrameSize = outputFrameSize
@@ -231,8 +283,8 @@ class TemporalConvolution(Module):
         size = self.inputFrameSize
         if input.ndim not in (2, 3) or input.shape[-1] != size or input.shape[-2] < self.kW:
             raise ValueError(
-                f"{self}: expected at least {self.kW} frames of size {size} (Tx{size}, or NxTx{size} "
-                f"for a batch), got {nested.describe(input)}"
+                f"{self}: expected at least {self.kW} frames of size {size} (Tx{size}, or "
+                f"NxTx{size} for a batch), got {nested.describe(input)}"
             )
         windows = input.unfold(-2, self.kW, self.dW).transpose(-1, -2)
         frames = windows.reshape((-1, self.kW * size))

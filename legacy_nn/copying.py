@@ -72,7 +72,7 @@ def clone(root: Any, shared_fields: tuple[str, ...] = ()) -> Any:
         source, target = unfilled.pop()
         fill(source, target, copy)
     if shared_fields:
-        for original, duplicate in zip(_objects(root), _objects(result)):
+        for original, duplicate in zip(_objects(root), _objects(result), strict=False):
             if any(name in vars(original) for name in shared_fields):
                 vars(original)["shared"] = vars(duplicate)["shared"] = True
     return result
@@ -110,7 +110,7 @@ def new_shell(value: Any) -> Any:
         return []
     if isinstance(value, dict):
         return {}
-    if isinstance(value, Tensor) or isinstance(value, type) or not is_object(value):
+    if isinstance(value, (Tensor, type)) or not is_object(value):
         return None
     shell = type(value).__new__(type(value))
     if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):

@@ -75,8 +75,10 @@ class Criterion(Module):
             with rl.enable_grad():
                 record = self._record = self._record_call(input, target)
         gradients = rl.grad(
-            [record.output], [leaf for leaf in record.leaves if leaf.requires_grad],
-            retain_graph=True, allow_unused=True,
+            [record.output],
+            [leaf for leaf in record.leaves if leaf.requires_grad],
+            retain_graph=True,
+            allow_unused=True,
         )
         found = iter(gradients)
         every = [next(found) if leaf.requires_grad else None for leaf in record.leaves]
@@ -200,7 +202,9 @@ class BCECriterion(Criterion):
         return total / input.numel() if self.sizeAverage else total
 
 
-def class_indices(criterion: Any, target: Any, samples: int, classes: int, ignored: int) -> list[int]:
+def class_indices(
+    criterion: Any, target: Any, samples: int, classes: int, ignored: int
+) -> list[int]:
     """Targets (from 1) as a list of indices from 0; -1 where ignored."""
     if isinstance(target, Tensor):
         labels = [int(label) for label in target.reshape((-1,)).tolist()]
@@ -236,8 +240,12 @@ class ClassNLLCriterion(Criterion):
     weights: Tensor | None = None
     ignoreIndex = -100
 
-    def __init__(self, weights: Tensor | None = None, sizeAverage: bool | None = None,
-                 ignoreIndex: int | None = None) -> None:
+    def __init__(
+        self,
+        weights: Tensor | None = None,
+        sizeAverage: bool | None = None,
+        ignoreIndex: int | None = None,
+    ) -> None:
         super().__init__()
         self.sizeAverage = True if sizeAverage is None else sizeAverage
         self.ignoreIndex = -100 if ignoreIndex is None else ignoreIndex
@@ -354,7 +362,7 @@ class MultiCriterion(Criterion):
     def compute(self, input: Activation, target: Any) -> Tensor:  # type: ignore[override]
         values = [
             criterion(input, target) * weight
-            for criterion, weight in zip(self.children(), self._weights())
+            for criterion, weight in zip(self.children(), self._weights(), strict=False)
         ]
         return sum(values[1:], values[0])
 
@@ -380,7 +388,7 @@ class ParallelCriterion(MultiCriterion):
         values = [
             criterion(own_input, own_target) * weight
             for criterion, weight, own_input, own_target in zip(
-                self.children(), self._weights(), inputs, targets
+                self.children(), self._weights(), inputs, targets, strict=False
             )
         ]
         return sum(values[1:], values[0])

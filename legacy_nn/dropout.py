@@ -66,8 +66,13 @@ class Dropout(NoiseLayer):
 
     v2 = True
 
-    def __init__(self, p: float | None = None, v1: bool | None = None,
-                 inplace: bool | None = None, stochasticInference: bool | None = None) -> None:
+    def __init__(
+        self,
+        p: float | None = None,
+        v1: bool | None = None,
+        inplace: bool | None = None,
+        stochasticInference: bool | None = None,
+    ) -> None:
         super().__init__()
         self.p = 0.5 if p is None else p
         self.train = True

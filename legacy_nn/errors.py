@@ -32,7 +32,9 @@ def not_runnable(module: Any) -> Exception:
         return TypeError(f"expected a module, got a {type(module).__name__}")
     package, _, _ = typename.rpartition(".")
     origin = PACKAGES.get(package.split(".")[0]) if package else None
-    defined = f", which {origin} defines" if origin else ", a class of the project that wrote the file"
+    defined = (
+        f", which {origin} defines" if origin else ", a class of the project that wrote the file"
+    )
     return UnknownModuleError(
         f"cannot run {typename}{defined}. Supply it as a Python class:\n"
         f'    @relume.legacy_nn.register("{typename}")\n'
@@ -42,8 +44,8 @@ def not_runnable(module: Any) -> Exception:
     )
 
 
-def located(error: Exception, parent: Any, index: int) -> Exception:
-    """The same error with the path of the module that raised it added to its message."""
+def locate(error: Exception, parent: Any, index: int) -> None:
+    """Adds the path of the module that raised an error to the error's message."""
     path = [index, *getattr(error, "module_path", [])]
     message = getattr(error, "module_message", None)
     if message is None:
@@ -58,5 +60,4 @@ def located(error: Exception, parent: Any, index: int) -> Exception:
         error.module_message = message  # type: ignore[attr-defined]
         error.args = (f"{message}\n  in root{modules} ({typename})", *error.args[1:])
     except AttributeError:
-        pass
-    return error
+        pass  # an exception class that takes no more attributes: leave it as it is

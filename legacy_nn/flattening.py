@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import relume as rl
 from relume import Tensor
 
@@ -23,7 +25,9 @@ def storage_key(tensor: Tensor) -> tuple:
 def span(tensor: Tensor) -> tuple[int, int]:
     """First and last-plus-one position in the storage that a tensor touches."""
     start = tensor.storage_offset()
-    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    reach = sum(
+        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=False)
+    )
     return start, start + reach + 1
 
 
@@ -46,7 +50,7 @@ def find_pieces(tensors: list[Tensor]) -> dict[tuple, list[Piece]]:
 
 def whole(pieces: list[Piece]) -> bool:
     """Do the pieces follow each other without a gap?"""
-    return all(a.stop == b.start for a, b in zip(pieces, pieces[1:]))
+    return all(a.stop == b.start for a, b in itertools.pairwise(pieces))
 
 
 def flatten(tensors: list[Tensor]) -> Tensor:
@@ -107,6 +111,6 @@ def _move(tensors: list[Tensor], pieces: dict, stretches: list[Piece]) -> Tensor
             )
             offset = piece.position + start - piece.start
             targets.append(flat.as_strided(tensor.shape, tensor.stride(), offset))
-        for tensor, target in zip(tensors, targets):
+        for tensor, target in zip(tensors, targets, strict=False):
             tensor.data = target
     return flat

@@ -14,7 +14,7 @@ from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Container
-from relume.legacy_nn.errors import located, not_runnable
+from relume.legacy_nn.errors import locate, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -207,7 +207,7 @@ class gModule(Container):
         if len(inputs) == 1:
             self._enter(inputs[0], innode)
         else:
-            for node, part in zip(inputs, innode.split(len(inputs))):
+            for node, part in zip(inputs, innode.split(len(inputs)), strict=False):
                 self._enter(node, part)
         connect(outnode, list(outputs))
         self.innode, self.outnode = innode, outnode
@@ -267,7 +267,9 @@ class gModule(Container):
 
     # ---- forward ----
 
-    def _walk_forward(self, input: Activation, run: Callable[[Any, Activation], Activation]) -> list:
+    def _walk_forward(
+        self, input: Activation, run: Callable[[Any, Activation], Activation]
+    ) -> list:
         """The inputs of all nodes; the last one is the output."""
         given: list[Activation] = []
         values: list[Activation] = []  # what every node passes on
@@ -305,13 +307,13 @@ class gModule(Container):
                 raise not_runnable(module)
             return run()
         except Exception as error:
-            raise self._located(error, module)
+            self._locate(error, module)
+            raise
 
-    def _located(self, error: Exception, module: Any) -> Exception:
+    def _locate(self, error: Exception, module: Any) -> None:
         for index, own in enumerate(self.modules):
             if own is module:
-                return located(error, self, index)
-        return error
+                return locate(error, self, index)
 
     def compute(self, input: Activation) -> Activation:
         given = self._walk_forward(input, lambda m, x: self._checked(m, lambda: m(x)))
@@ -357,7 +359,7 @@ class gModule(Container):
                 gradient = nested.table(parts) if parts else gradient
             if len(step.sources) == 1:
                 self._deliver(gradients, step.sources[0], gradient)
-            for source, part in zip(step.sources, self._parts(gradient, step)):
+            for source, part in zip(step.sources, self._parts(gradient, step), strict=False):
                 self._deliver(gradients, source, part)
             gradients[step.index] = gradient
         first = next(step for step in steps if not step.sources)
@@ -372,16 +374,16 @@ class gModule(Container):
         gradients[place] = nested.add(gradients[place], gradient)
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
-        self.gradInput = self._walk_backward(
-            gradOutput, lambda m, x, g: m.backward(x, g, scale)
-        )
+        self.gradInput = self._walk_backward(gradOutput, lambda m, x, g: m.backward(x, g, scale))
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
         self.gradInput = self._walk_backward(gradOutput, lambda m, x, g: m.updateGradInput(x, g))
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         def accumulate(module: Any, own_input: Activation, gradient: Activation) -> Activation:
             module.accGradParameters(own_input, gradient, scale)
             return module.gradInput

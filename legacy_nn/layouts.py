@@ -26,7 +26,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.Dropout": {"v2": False},
     "nn.SpatialMaxPooling": {"padW": 0, "padH": 0, "ceil_mode": False},
     "nn.SpatialAveragePooling": {
-        "padW": 0, "padH": 0, "ceil_mode": False, "count_include_pad": True, "divide": True,
+        "padW": 0,
+        "padH": 0,
+        "ceil_mode": False,
+        "count_include_pad": True,
+        "divide": True,
     },
     "nn.SpatialConvolution": {"padW": 0, "padH": 0},
     "nn.SpatialConvolutionMM": {"dW": 1, "dH": 1},
@@ -122,7 +126,9 @@ def load_fields(module: Any, fields: dict) -> None:
         if isinstance(fields.get(name), Table):
             fields[name] = fields[name].as_list()
     unify_types(fields)
-    functions = {name: value for name, value in fields.items() if shadows_method(module, name, value)}
+    functions = {
+        name: value for name, value in fields.items() if shadows_method(module, name, value)
+    }
     for name in functions:
         del fields[name]
     if functions:
@@ -154,7 +160,9 @@ def unify_types(fields: dict) -> None:
         value = fields.get(name)
         is_other = isinstance(value, Tensor) and value.dtype != dtype and value.dtype in FLOATING
         if is_other:
-            fields[name] = value.to(dtype) if value.numel() else new_empty(weights[0].torch_typename)
+            fields[name] = (
+                value.to(dtype) if value.numel() else new_empty(weights[0].torch_typename)
+            )
 
 
 FLOATING = frozenset([rl.float64, rl.float32, rl.float16])

@@ -55,8 +55,10 @@ class Linear(Module):
         draw_uniform(uniform_bound(stdv, self.weight.shape[1]), self.weight, self.bias)
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if not isinstance(input, Tensor) or input.ndim not in (1, 2) or (
-            input.shape[-1] != weight.shape[1]
+        if (
+            not isinstance(input, Tensor)
+            or input.ndim not in (1, 2)
+            or (input.shape[-1] != weight.shape[1])
         ):
             size = weight.shape[1]
             raise ValueError(

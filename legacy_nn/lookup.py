@@ -37,8 +37,14 @@ class LookupTable(Module):
     normType: float | None = None
     shouldScaleGradByFreq = False
 
-    def __init__(self, nIndex: int, nOutput: int, paddingValue: int | None = None,
-                 maxNorm: float | None = None, normType: float | None = None) -> None:
+    def __init__(
+        self,
+        nIndex: int,
+        nOutput: int,
+        paddingValue: int | None = None,
+        maxNorm: float | None = None,
+        normType: float | None = None,
+    ) -> None:
         super().__init__()
         self.weight = new_parameter(nIndex, nOutput)
         self.gradWeight = new_parameter(nIndex, nOutput)

@@ -65,7 +65,7 @@ class Record:
         """Was it made from these very tensors, unchanged since?"""
         return len(inputs) == len(self.inputs) and all(
             new is old and new._version == version
-            for new, old, version in zip(inputs, self.inputs, self.versions)
+            for new, old, version in zip(inputs, self.inputs, self.versions, strict=False)
         )
 
 
@@ -136,7 +136,9 @@ class Module:
                 "write compute(self, input) or updateOutput(self, input)"
             )
         # A class that writes updateOutput: let it see these parameters as its own.
-        fields = {n: p for n, p in zip(self.parameter_names, parameters) if p is not None}
+        fields = {
+            n: p for n, p in zip(self.parameter_names, parameters, strict=False) if p is not None
+        }
         held = {name: self.__dict__[name] for name in fields}
         self.__dict__.update(fields)
         try:
@@ -174,7 +176,7 @@ class Module:
                 return gmodule.make_node(self, inputs)
             if len(inputs) != 1:
                 raise TypeError(
-                    f"{self.torch_typename} takes one input (a tensor or a table), not {len(inputs)}"
+                    f"{self.torch_typename} takes one input, a tensor or a table, not {len(inputs)}"
                 )
         input = inputs[0]
         if self._own_forward:
@@ -184,7 +186,7 @@ class Module:
     def _leaves(self) -> list:
         """The parameters, ready to be leaves of the tape, tied to their gradients."""
         leaves = [getattr(self, name) for name in self.parameter_names]
-        for name, parameter in zip(self.parameter_names, leaves):
+        for name, parameter in zip(self.parameter_names, leaves, strict=False):
             if parameter is not None and parameter.grad is None:
                 parameter.requires_grad_()
                 parameter.grad = self._gradient(name)
@@ -195,7 +197,7 @@ class Module:
         from relume.legacy_nn.protocol_function import apply_protocol
 
         parameters, gradients = self.parameters()
-        for parameter, gradient in zip(parameters, gradients):
+        for parameter, gradient in zip(parameters, gradients, strict=False):
             if parameter.grad is None:
                 parameter.requires_grad_()
                 parameter.grad = gradient
@@ -316,12 +318,10 @@ class Module:
             for i, leaf in enumerate(leaves)
         ]
         outputs, gradients = self._match(record.output, gradOutput)
-        chosen = [leaf for leaf, want in zip(leaves, wanted) if want]
+        chosen = [leaf for leaf, want in zip(leaves, wanted, strict=False) if want]
         if not outputs or not chosen:
             return [None] * len(leaves)
-        found = iter(
-            rl.grad(outputs, chosen, gradients, retain_graph=True, allow_unused=True)
-        )
+        found = iter(rl.grad(outputs, chosen, gradients, retain_graph=True, allow_unused=True))
         return [next(found) if want else None for want in wanted]
 
     def _match(self, output: Activation, gradOutput: Activation) -> tuple[list, list]:
@@ -355,7 +355,7 @@ class Module:
 
     def _accumulate(self, gradients: list, scale: float) -> None:
         first = len(gradients) - len(self.parameter_names)
-        for name, gradient in zip(self.parameter_names, gradients[first:]):
+        for name, gradient in zip(self.parameter_names, gradients[first:], strict=False):
             if gradient is None:
                 continue
             total = self._gradient(name)
@@ -413,7 +413,7 @@ class Module:
         parameters, gradients = self.parameters()
         flat = flattening.flatten(parameters)
         flat_gradient = flattening.flatten(gradients)
-        for parameter, gradient in zip(parameters, gradients):
+        for parameter, gradient in zip(parameters, gradients, strict=False):
             if parameter.grad is not None:
                 parameter.grad = gradient
         return flat, flat_gradient
@@ -426,7 +426,7 @@ class Module:
     def updateParameters(self, learningRate: float) -> None:
         """Takes one gradient step: parameter = parameter - learningRate * gradient."""
         with rl.no_grad():
-            for parameter, gradient in zip(*self.parameters()):
+            for parameter, gradient in zip(*self.parameters(), strict=False):
                 parameter.add_(gradient, alpha=-learningRate)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:

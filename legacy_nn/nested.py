@@ -83,7 +83,7 @@ def add(first: Activation, second: Activation) -> Activation:
     left, right = elements(first), elements(second)
     missing = [None] * abs(len(left) - len(right))
     left, right = (left + missing, right) if len(left) < len(right) else (left, right + missing)
-    return table([add(a, b) for a, b in zip(left, right)])
+    return table([add(a, b) for a, b in zip(left, right, strict=False)])
 
 
 def zeros_like(value: Activation) -> Activation:

@@ -34,8 +34,13 @@ class BatchNormalization(Module):
     affine = True
     buffer_names = ("save_mean", "save_std", "_input", "_gradOutput")
 
-    def __init__(self, nOutput: int, eps: float | None = None, momentum: float | None = None,
-                 affine: bool | None = None) -> None:
+    def __init__(
+        self,
+        nOutput: int,
+        eps: float | None = None,
+        momentum: float | None = None,
+        affine: bool | None = None,
+    ) -> None:
         super().__init__()
         self.affine = True if affine is None else affine
         self.eps = 1e-5 if eps is None else eps
@@ -141,8 +146,8 @@ def make_soft_maximum(name: str, function: Any, documentation: str) -> type:
     members = {
         "compute": compute,
         "parameter_names": (),
-        "__doc__": f"{documentation}\n\n    Features are the first dimension of 1-D and 3-D inputs, "
-        "the second of 2-D and 4-D.",
+        "__doc__": f"{documentation}\n\n    Features are the first dimension of 1-D and 3-D "
+        "inputs, the second of 2-D and 4-D.",
         "__module__": __name__,
     }
     return register(f"nn.{name}")(type(name, (Module,), members))

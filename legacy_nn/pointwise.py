@@ -109,18 +109,40 @@ ROWS = [
     Row("Exp", {}, lambda x, _: rl.exp(x), None, "exp(x)"),
     Row("Log", {}, lambda x, _: rl.log(x), None, "the natural logarithm of x"),
     Row("Power", {"pow": REQUIRED}, power, None, "x to the power `pow`"),
-    Row("MulConstant", {"constant_scalar": REQUIRED, **INPLACE}, multiply, None, "x times a number"),
+    Row(
+        "MulConstant", {"constant_scalar": REQUIRED, **INPLACE}, multiply, None, "x times a number"
+    ),
     Row("AddConstant", {"constant_scalar": REQUIRED, **INPLACE}, add, None, "x plus a number"),
-    Row("LeakyReLU", {"negval": 0.01, **INPLACE},
-        lambda x, m: rl.leaky_relu(x, m.negval), negative_slope, "x, times `negval` below zero"),
-    Row("ELU", {"alpha": 1.0, **INPLACE},
-        lambda x, m: rl.elu(x, m.alpha), alpha, "x, `alpha` * (exp(x) - 1) below zero"),
+    Row(
+        "LeakyReLU",
+        {"negval": 0.01, **INPLACE},
+        lambda x, m: rl.leaky_relu(x, m.negval),
+        negative_slope,
+        "x, times `negval` below zero",
+    ),
+    Row(
+        "ELU",
+        {"alpha": 1.0, **INPLACE},
+        lambda x, m: rl.elu(x, m.alpha),
+        alpha,
+        "x, `alpha` * (exp(x) - 1) below zero",
+    ),
     Row("HardTanh", {"min_val": -1, "max_val": 1, **INPLACE}, clamp, None, "x kept within bounds"),
-    Row("Clamp", {"min_val": REQUIRED, "max_val": REQUIRED, **INPLACE}, clamp, None,
-        "x kept within bounds"),
+    Row(
+        "Clamp",
+        {"min_val": REQUIRED, "max_val": REQUIRED, **INPLACE},
+        clamp,
+        None,
+        "x kept within bounds",
+    ),
     Row("ReLU6", INPLACE, lambda x, _: rl.hardtanh(x, 0.0, 6.0), None, "x kept between 0 and 6"),
-    Row("SoftPlus", {"beta": 1}, lambda x, m: rl.softplus(x, m.beta, m.threshold), None,
-        "log(1 + exp(beta * x)) / beta"),
+    Row(
+        "SoftPlus",
+        {"beta": 1},
+        lambda x, m: rl.softplus(x, m.beta, m.threshold),
+        None,
+        "log(1 + exp(beta * x)) / beta",
+    ),
     Row("SoftSign", {}, lambda x, _: x / (1 + rl.abs(x)), None, "x / (1 + |x|)"),
     Row("LogSigmoid", {}, log_sigmoid, None, "log(sigmoid(x))"),
     Row("TanhShrink", {}, lambda x, _: x - rl.tanh(x), None, "x - tanh(x)"),
@@ -140,7 +162,7 @@ def make_class(row: Row) -> type:
                 f"nn.{row.name} takes at most {len(names)} arguments ({', '.join(names)})"
             )
         values = dict(row.fields)
-        values.update({k: v for k, v in zip(names, arguments) if v is not None})
+        values.update({k: v for k, v in zip(names, arguments, strict=False) if v is not None})
         values.update(named)
         for name, value in values.items():
             if value is REQUIRED:
@@ -198,7 +220,9 @@ class Threshold(PointWise):
     threshold: float
     val: float
 
-    def __init__(self, threshold: float | None = None, val: float | None = None, inplace: bool = False):
+    def __init__(
+        self, threshold: float | None = None, val: float | None = None, inplace: bool = False
+    ):
         super().__init__()
         self.threshold = 1e-6 if threshold is None else threshold
         self.val = 0 if val is None else val
@@ -254,5 +278,3 @@ class PReLU(Module):
             after = input.ndim - 1 - (input.ndim % 2 == 0)
             weight = weight.reshape((self.nOutputPlane,) + (1,) * after)
         return rl.where(input > 0, input, weight * input)
-
-

@@ -84,8 +84,15 @@ class SpatialMaxPooling(IndexedPooling):
         padW, padH: added at each side, never chosen.
     """
 
-    def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None) -> None:
+    def __init__(
+        self,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
         super().__init__()
         self._set_geometry(kW, kH, dW or kW, dH or kH, padW, padH)
         self.ceil_mode = False
@@ -93,7 +100,11 @@ class SpatialMaxPooling(IndexedPooling):
 
     def _pool(self, input: Tensor) -> tuple[Tensor, Tensor]:
         return rl.max_pool2d(
-            input, (self.kH, self.kW), (self.dH, self.dW), (self.padH, self.padW), (1, 1),
+            input,
+            (self.kH, self.kW),
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            (1, 1),
             self.ceil_mode,
         )
 
@@ -109,17 +120,29 @@ class SpatialDilatedMaxPooling(SpatialMaxPooling):
 
     dilationW = dilationH = 1
 
-    def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None,
-                 dilationW: int | None = None, dilationH: int | None = None) -> None:
+    def __init__(
+        self,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+        dilationW: int | None = None,
+        dilationH: int | None = None,
+    ) -> None:
         super().__init__(kW, kH, dW, dH, padW, padH)
         self.dilationW = dilationW or 1
         self.dilationH = dilationH or 1
 
     def _pool(self, input: Tensor) -> tuple[Tensor, Tensor]:
         return rl.max_pool2d(
-            input, (self.kH, self.kW), (self.dH, self.dW), (self.padH, self.padW),
-            (self.dilationH, self.dilationW), self.ceil_mode,
+            input,
+            (self.kH, self.kW),
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            (self.dilationH, self.dilationW),
+            self.ceil_mode,
         )
 
     def __str__(self) -> str:
@@ -142,8 +165,15 @@ class SpatialAveragePooling(PlanePooling):
     divide = True
     count_include_pad = True
 
-    def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None,
-                 padW: int | None = None, padH: int | None = None) -> None:
+    def __init__(
+        self,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
         super().__init__()
         self._set_geometry(kW, kH, dW or 1, dH or 1, padW, padH)
         self.ceil_mode = False
@@ -163,8 +193,12 @@ class SpatialAveragePooling(PlanePooling):
     def compute(self, input: Tensor) -> Tensor:
         self._check_input(input)
         output = rl.avg_pool2d(
-            input, (self.kH, self.kW), (self.dH, self.dW), (self.padH, self.padW),
-            self.ceil_mode, self.count_include_pad,
+            input,
+            (self.kH, self.kW),
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            self.ceil_mode,
+            self.count_include_pad,
         )
         return output if self.divide else output * (self.kW * self.kH)
 
@@ -183,8 +217,13 @@ class PlanePadding(Module):
     parameter_names = ()
     mode = "constant"
 
-    def __init__(self, pad_l: int, pad_r: int | None = None, pad_t: int | None = None,
-                 pad_b: int | None = None) -> None:
+    def __init__(
+        self,
+        pad_l: int,
+        pad_r: int | None = None,
+        pad_t: int | None = None,
+        pad_b: int | None = None,
+    ) -> None:
         super().__init__()
         self.pad_l = pad_l
         self.pad_r = pad_l if pad_r is None else pad_r
@@ -207,8 +246,7 @@ class PlanePadding(Module):
 
     def __str__(self) -> str:
         return (
-            f"{self.torch_typename}"
-            f"(l={self.pad_l}, r={self.pad_r}, t={self.pad_t}, b={self.pad_b})"
+            f"{self.torch_typename}(l={self.pad_l}, r={self.pad_r}, t={self.pad_t}, b={self.pad_b})"
         )
 
 

@@ -57,7 +57,7 @@ class ProtocolCall:
         self.module.updateGradInput(self.input, gradOutput)
         self.module.accGradParameters(self.input, gradOutput, 1)
         own = [gradient.clone() for gradient in self.gradients]
-        for gradient, value in zip(self.gradients, held):
+        for gradient, value in zip(self.gradients, held, strict=False):
             gradient.copy_(value)
         pairs = nested.pair_up(self.input, self.module.gradInput)
         return [gradient for _, gradient in pairs] + own

@@ -33,8 +33,13 @@ class Sum(Module):
     sizeAverage = False
     squeeze = True
 
-    def __init__(self, dimension: int | None = None, nInputDims: int | None = None,
-                 sizeAverage: bool | None = None, squeeze: bool | None = None) -> None:
+    def __init__(
+        self,
+        dimension: int | None = None,
+        nInputDims: int | None = None,
+        sizeAverage: bool | None = None,
+        squeeze: bool | None = None,
+    ) -> None:
         super().__init__()
         self.dimension = 1 if dimension is None else dimension
         if nInputDims is not None:

@@ -312,8 +312,13 @@ class Copy(ShapeLayer):
 
     outtype: str | None = None
 
-    def __init__(self, intype: str | None = None, outtype: str | None = None,
-                 forceCopy: bool | None = None, dontCast: bool | None = None) -> None:
+    def __init__(
+        self,
+        intype: str | None = None,
+        outtype: str | None = None,
+        forceCopy: bool | None = None,
+        dontCast: bool | None = None,
+    ) -> None:
         super().__init__()
         intype = intype or self._type
         outtype = outtype or self._type
@@ -345,8 +350,9 @@ class Padding(ShapeLayer):
 
     nInputDim: int | None = None
 
-    def __init__(self, dim: int, pad: int, nInputDim: int | None = None, value: float = 0,
-                 index: int = 1) -> None:
+    def __init__(
+        self, dim: int, pad: int, nInputDim: int | None = None, value: float = 0, index: int = 1
+    ) -> None:
         super().__init__()
         self.value = value or 0
         self.index = index or 1

@@ -26,9 +26,7 @@ class TableLayer(Module):
 
     def _elements(self, input: Activation, at_least: int = 1) -> list:
         if not nested.is_table(input):
-            raise TypeError(
-                f"{self}: expected a table of tensors, got {nested.describe(input)}"
-            )
+            raise TypeError(f"{self}: expected a table of tensors, got {nested.describe(input)}")
         values = elements(input)
         if len(values) < at_least:
             raise ValueError(
@@ -70,7 +68,9 @@ class Identity(Module):
         self.gradInput = gradOutput
         return gradOutput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         pass
 
 
@@ -130,12 +130,24 @@ def check_sizes(layer: Any, values: list) -> None:
 COMBINATIONS = [
     ("CSubTable", lambda values: values[0] - values[1], 2, "The first element minus the second."),
     ("CDivTable", lambda values: values[0] / values[1], 2, "The first element over the second."),
-    ("CMulTable", lambda values: reduce(lambda a, b: a * b, values), None,
-     "The product of the elements of a table."),
-    ("CMaxTable", lambda values: reduce(larger, values), None,
-     "The largest of the elements of a table, place by place."),
-    ("CMinTable", lambda values: reduce(smaller, values), None,
-     "The smallest of the elements of a table, place by place."),
+    (
+        "CMulTable",
+        lambda values: reduce(lambda a, b: a * b, values),
+        None,
+        "The product of the elements of a table.",
+    ),
+    (
+        "CMaxTable",
+        lambda values: reduce(larger, values),
+        None,
+        "The largest of the elements of a table, place by place.",
+    ),
+    (
+        "CMinTable",
+        lambda values: reduce(smaller, values),
+        None,
+        "The smallest of the elements of a table, place by place.",
+    ),
 ]
 
 
@@ -249,7 +261,9 @@ class SelectTable(TableLayer):
         )
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, gradOutput: Activation, scale: float = 1) -> None:
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
         pass
 
     def __str__(self) -> str:

@@ -12,7 +12,6 @@ DATA = Path(__file__).parent.parent / "data"
 TOLERANCE = {"torch.DoubleTensor": 1e-10, "torch.FloatTensor": 1e-5}
 
 
-
 def load_cases(section, name):
     """The cases of a file, read anew: running a case changes it."""
     return rl.load(DATA / section / f"{name}.t7").cases.as_list()
@@ -32,7 +31,7 @@ def difference(actual, expected):
         expected = values_of(expected)
         actual = values_of(actual)
         assert len(actual) == len(expected), f"{len(actual)} elements instead of {len(expected)}"
-        return max((difference(a, b) for a, b in zip(actual, expected)), default=0.0)
+        return max((difference(a, b) for a, b in zip(actual, expected, strict=False)), default=0.0)
     if not isinstance(expected, rl.Tensor):
         if isinstance(actual, rl.Tensor):
             actual = actual.item()
@@ -43,7 +42,7 @@ def difference(actual, expected):
     a = actual.detach().to(rl.float64).numpy()
     b = expected.to(rl.float64).numpy()
     worst = 0.0
-    for x, y in zip(a.ravel().tolist(), b.ravel().tolist()):
+    for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=False):
         if x == y or (math.isnan(x) and math.isnan(y)):
             continue
         worst = max(worst, abs(x - y) / max(1, abs(x), abs(y)))

@@ -1,7 +1,6 @@
 """Every case of the golden corpus that belongs to a class of legacy_nn."""
 
 import pytest
-import relume as rl
 from golden_cases import (
     DATA,
     TOLERANCE,
@@ -13,6 +12,8 @@ from golden_cases import (
     load_cases,
     values_of,
 )
+
+import relume as rl
 from relume import _C
 from relume import legacy_nn as nn
 
@@ -155,9 +156,11 @@ def test_modern_face_gives_the_same(section, name, index):
     outputs, gradients = recorded(y, case.gradOutput)
     if not outputs:
         return
-    total = sum((output * gradient).sum() for output, gradient in zip(outputs, gradients))
+    total = sum(
+        (output * gradient).sum() for output, gradient in zip(outputs, gradients, strict=False)
+    )
     total.backward()
-    for leaf, expected in zip(flat(x), flat(case.gradInput)):
+    for leaf, expected in zip(flat(x), flat(case.gradInput), strict=False):
         if leaf.grad is not None:
             check(leaf.grad.reshape(expected.shape), expected, tolerance, "gradient of the input")
     if case.get("gradParams") is not None:
@@ -178,5 +181,5 @@ def flat(value):
 
 
 def recorded(output, gradient):
-    pairs = [(o, g) for o, g in zip(flat(output), flat(gradient)) if o.requires_grad]
+    pairs = [(o, g) for o, g in zip(flat(output), flat(gradient), strict=False) if o.requires_grad]
     return [o for o, _ in pairs], [g for _, g in pairs]

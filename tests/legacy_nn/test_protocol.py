@@ -1,8 +1,9 @@
 """Torch7's protocol: what the scripts of the golden file Module_methods did, and its corners."""
 
 import pytest
-import relume as rl
 from golden_cases import difference, load_cases
+
+import relume as rl
 from relume import legacy_nn as nn
 
 EXACT = 1e-12
@@ -59,7 +60,9 @@ def test_share_and_clone():
     a, b, c = m.clone(), m.clone("weight", "bias"), m.clone().share(m, "weight")
     m.get(1).weight.mul_(2)
     m.get(1).bias.fill_(0.25)
-    assert difference([x.get(1).weight for x in (a, b, c)], [expected.a, expected.b, expected.c]) == 0
+    assert (
+        difference([x.get(1).weight for x in (a, b, c)], [expected.a, expected.b, expected.c]) == 0
+    )
     biases = [expected.abias, expected.bbias, expected.cbias]
     assert difference([x.get(1).bias for x in (a, b, c)], biases) == 0
     b.forward(i.x)
@@ -99,7 +102,7 @@ def test_gradients_add_up():
 
 
 def test_containers():
-    m, i, expected = script("containers")
+    m, inputs, expected = script("containers")
     m.insert(nn.ReLU(), 2)
     assert str(m) == expected.inserted
     assert m.size() == expected.size
@@ -118,6 +121,7 @@ def test_containers():
     assert " ".join(module.torch_typename for module in m.listModules()) == expected.list
     m.replace(lambda module: nn.SoftSign() if isinstance(module, nn.Tanh) else module)
     assert str(m) == expected.replaced
+    assert difference(m.forward(inputs.x), expected.output) < EXACT
 
 
 def test_modes_and_types():

@@ -1,8 +1,9 @@
 """One cell, applied many times on the tape, against Torch7's clones of it."""
 
 import pytest
-import relume as rl
 from golden_cases import difference, load_cases
+
+import relume as rl
 
 TOLERANCE = 1e-10
 
@@ -20,7 +21,7 @@ def test_one_cell_in_the_place_of_clones(index):
     cell.zeroGradParameters()
     leaves = [x.clone().requires_grad_() for x in xs]
     outputs, gradients = [], []
-    for x, g, golden_output in zip(leaves, gs, expected.outputs.as_list()):
+    for x, g, golden_output in zip(leaves, gs, expected.outputs.as_list(), strict=False):
         results = cell([x, *state]).as_list()
         assert difference(results, golden_output) < TOLERANCE
         state = results[:-1]
@@ -30,7 +31,7 @@ def test_one_cell_in_the_place_of_clones(index):
     golden_gradients = [table.as_list()[0] for table in expected.gradInputs.as_list()]
     assert difference(list(found), golden_gradients) < TOLERANCE
     total = outputs[0] * 0
-    for output, gradient in zip(outputs, gradients):
+    for output, gradient in zip(outputs, gradients, strict=False):
         total = total + output * gradient
     total.sum().backward()
     assert difference(cell.parameters()[1], expected.gradParams) < TOLERANCE
@@ -43,7 +44,7 @@ def test_clones_with_shared_parameters(index):
     clones, inputs, expected = golden.module.as_list(), golden.inputs, golden.results
     xs, gs, first_state = inputs.x.as_list(), inputs.g.as_list(), inputs.state.as_list()
     states = [first_state]
-    for clone, x, golden_output in zip(clones, xs, expected.outputs.as_list()):
+    for clone, x, golden_output in zip(clones, xs, expected.outputs.as_list(), strict=False):
         output = clone.forward([x, *states[-1]])
         assert difference(output, golden_output) < TOLERANCE
         states.append(output.as_list()[: len(first_state)])
@@ -58,5 +59,5 @@ def test_clones_with_shared_parameters(index):
 def test_clone_shares_and_does_not_copy():
     cell = case(0).module.as_list()[0]
     copy = cell.clone("weight", "bias", "gradWeight", "gradBias")
-    for mine, theirs in zip(cell.parameters()[0], copy.parameters()[0]):
+    for mine, theirs in zip(cell.parameters()[0], copy.parameters()[0], strict=False):
         assert mine.data_ptr() == theirs.data_ptr()

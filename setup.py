@@ -13,6 +13,7 @@ Environment:
 import os
 import platform
 import shlex
+import shutil
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +23,12 @@ from pathlib import Path
 import nanobind
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 CPP_ROOMS = ["tensor", "autograd", "converters", "bridge"]
 NOT_PACKAGES = {"benchmarks", "build", "docs", "examples", "tests"}
-NANOBIND = Path(nanobind.source_dir())
+NANOBIND = ROOT / "build" / f"nanobind-{nanobind.__version__}"
 SANITIZE = os.environ.get("RELUME_SANITIZE")
 
 COMPILE_FLAGS = [
@@ -95,6 +97,13 @@ def packages() -> list[str]:
     ]
 
 
+def copy_nanobind() -> None:
+    """pip installs build requirements somewhere else each time; objects depend on the headers."""
+    installed = Path(nanobind.__file__).parent
+    for part in ("include", "src", "ext"):
+        shutil.copytree(installed / part, NANOBIND / part, dirs_exist_ok=True)
+
+
 def compilations() -> list[Compilation]:
     kind = f"{sys.implementation.cache_tag}-{platform.machine()}{'-sanitized' if SANITIZE else ''}"
     folder = ROOT / "build" / "objects" / kind
@@ -102,13 +111,13 @@ def compilations() -> list[Compilation]:
         f"-I{path}"
         for path in (
             ".",
-            nanobind.include_dir(),
-            NANOBIND.parent / "ext/robin_map/include",
+            NANOBIND / "include",
+            NANOBIND / "ext/robin_map/include",
             sysconfig.get_path("include"),
         )
     ]
     combined = Compilation(
-        str(NANOBIND / "nb_combined.cpp"),
+        str(NANOBIND / "src/nb_combined.cpp"),
         folder / "nanobind.o",
         [*COMPILE_FLAGS, *NANOBIND_FLAGS, *includes],
     )
@@ -125,12 +134,21 @@ def compilations() -> list[Compilation]:
     return result
 
 
+class BuildPython(build_py):
+    """The root is a package and holds this file, which is none of its modules."""
+
+    def find_package_modules(self, package, package_dir):
+        modules = super().find_package_modules(package, package_dir)
+        return [module for module in modules if module[1] != "setup"]
+
+
 class BuildExtension(build_ext):
     """Compiles what has changed, in parallel; setuptools links."""
 
     def build_extension(self, extension):
         compiler = shlex.split(os.environ.get("CXX", "g++"))
         own_flags = shlex.split(os.environ.get("CXXFLAGS", ""))
+        copy_nanobind()
         everything = compilations()
 
         def compile_one(compilation):
@@ -162,5 +180,5 @@ setup(
     packages=packages(),
     package_dir={"relume": "."},
     ext_modules=[Extension("relume._C", sources(), language="c++", extra_link_args=LINK_FLAGS)],
-    cmdclass={"build_ext": BuildExtension},
+    cmdclass={"build_ext": BuildExtension, "build_py": BuildPython},
 )

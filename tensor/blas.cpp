@@ -5,24 +5,14 @@
 #include <algorithm>
 #include <climits>
 
+#include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/gemm.h"
-#include "tensor/kernels/isa.h"
 #include "tensor/memory.h"
 #include "tensor/parallel.h"
 
 namespace relume {
 
-namespace baseline {
-extern const GemmKernels gemm_kernels;
-}
-#if defined(__x86_64__)
-namespace avx2 {
-extern const GemmKernels gemm_kernels;
-}
-namespace avx512 {
-extern const GemmKernels gemm_kernels;
-}
-#endif
+RELUME_PER_ISA(GemmKernels, gemm_kernels)
 
 namespace {
 
@@ -53,26 +43,19 @@ const BlasFunctions<double>& functions<double>() {
   return double_functions;
 }
 
-const GemmKernels& own_kernels() {
-#if defined(__x86_64__)
-  if (chosen_isa() == Isa::avx512) return avx512::gemm_kernels;
-  if (chosen_isa() == Isa::avx2) return avx2::gemm_kernels;
-#endif
-  return baseline::gemm_kernels;
-}
 template <class T>
 GemmKernel<T> own_gemm();
 template <>
 GemmKernel<float> own_gemm<float>() {
-  return own_kernels().float32;
+  return best_gemm_kernels().float32;
 }
 template <>
 GemmKernel<double> own_gemm<double>() {
-  return own_kernels().float64;
+  return best_gemm_kernels().float64;
 }
 
 // Below this many multiplications plain loops beat a call.
-constexpr int64_t kSmallProduct = 8 * 8 * 8;
+constexpr int64_t kSmallProduct = 5 * 5 * 5;
 // A thread is worth waking for about this many multiplications.
 constexpr int64_t kWorkPerThread = 64 * 64 * 32;
 

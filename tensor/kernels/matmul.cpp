@@ -31,36 +31,32 @@ DType common_type(const Call& call, int first, int second) {
 MatrixStack left_operand(const Tensor& tensor) { return tensor.ndim() == 1 ? row_of(tensor) : matrices_of(tensor); }
 MatrixStack right_operand(const Tensor& tensor) { return tensor.ndim() == 1 ? column_of(tensor) : matrices_of(tensor); }
 
-// The result seen as matrices, where a vector operand took a dimension away.
-MatrixStack result_matrices(const Tensor& out, const MatrixStack& a, const MatrixStack& b, IntSpan batch,
-                            bool row_vector, bool column_vector) {
-  MatrixStack stack;
-  stack.data = out.data();
-  stack.batch = Dims(batch);
-  stack.batch_strides = Dims(IntSpan(out->strides, batch.count));
-  stack.rows = a.rows;
-  stack.columns = b.columns;
-  int dim = batch.count;
-  stack.row_stride = row_vector ? stack.columns : out->strides[dim++];
-  stack.column_stride = column_vector ? 1 : out->strides[dim];
-  return stack;
-}
-
 void matmul_cpu(Call& call) {
   const DType dtype = common_type(call, 0, 1);
   const Tensor input = as_type(call.tensor(0), dtype), other = as_type(call.tensor(1), dtype);
   check(input.ndim() >= 1 && other.ndim() >= 1, call.op.name(),
-        ": both operands need at least one dimension; use mul for numbers. The shapes are ",
-        input.shape(), " and ", other.shape());
+        ": both operands need at least one dimension; use mul for numbers. The shapes are ", input.shape(), " and ",
+        other.shape());
   const bool row_vector = input.ndim() == 1, column_vector = other.ndim() == 1;
   const MatrixStack a = left_operand(input), b = right_operand(other);
   check_inner(call, a.columns, b.rows);
-  const Dims batch(IntSpan(broadcast_shapes(a.batch, b.batch)));
-  Dims shape = batch;
+  Dims shape;
+  if (a.batch.count > 0 || b.batch.count > 0) shape = Dims(IntSpan(broadcast_shapes(a.batch, b.batch)));
+  const int batch = shape.count;
   if (!row_vector) shape.push(a.rows);
   if (!column_vector) shape.push(b.columns);
   const Tensor out = call.output(0, shape, dtype);
-  multiply(dtype, a, b, result_matrices(out, a, b, batch, row_vector, column_vector));
+
+  // The result seen as matrices: a vector operand took a dimension away.
+  MatrixStack result;
+  result.data = out.data();
+  result.batch = IntSpan(out->shape, batch);
+  result.batch_strides = IntSpan(out->strides, batch);
+  result.rows = a.rows;
+  result.columns = b.columns;
+  result.row_stride = row_vector ? b.columns : out.stride(batch);
+  result.column_stride = column_vector ? 1 : out.stride(out.ndim() - 1);
+  multiply(dtype, a, b, result);
 }
 
 void mm_cpu(Call& call) {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "tensor/blas.h"
 #include "tensor/copy.h"
+#include "tensor/dims.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/parallel.h"
 
@@ -15,17 +17,6 @@ MatrixStack MatrixStack::transposed() const {
   return result;
 }
 
-void MatrixStack::expand_batch(IntSpan shape) {
-  const int added = shape.count - batch.count;
-  Dims strides(shape);
-  for (int i = 0; i < shape.count; i++) {
-    const bool repeated = i < added || batch[i - added] != shape[i];
-    strides[i] = repeated ? 0 : batch_strides[i - added];
-  }
-  batch = Dims(shape);
-  batch_strides = strides;
-}
-
 MatrixStack matrices_of(const Tensor& tensor) {
   const int last = tensor.ndim() - 1;
   MatrixStack stack;
@@ -34,8 +25,8 @@ MatrixStack matrices_of(const Tensor& tensor) {
   stack.columns = tensor.size(last);
   stack.row_stride = tensor.stride(last - 1);
   stack.column_stride = tensor.stride(last);
-  stack.batch = Dims(IntSpan(tensor->shape, last - 1));
-  stack.batch_strides = Dims(IntSpan(tensor->strides, last - 1));
+  stack.batch = IntSpan(tensor->shape, last - 1);
+  stack.batch_strides = IntSpan(tensor->strides, last - 1);
   return stack;
 }
 
@@ -60,37 +51,58 @@ Tensor as_type(const Tensor& tensor, DType dtype) {
 namespace {
 
 template <class T>
-Matrix<T> matrix_at(const MatrixStack& stack, int64_t index) {
-  int64_t offset = 0;
-  for (int i = stack.batch.count - 1; i >= 0; i--) {
-    offset += index % stack.batch[i] * stack.batch_strides[i];
-    index /= stack.batch[i];
+Matrix<T> first_matrix(const MatrixStack& stack) {
+  return {static_cast<T*>(stack.data), stack.rows, stack.columns, stack.row_stride, stack.column_stride};
+}
+
+// A stack with a batch of its own, which can be changed.
+struct Batch {
+  MatrixStack matrices;
+  Dims shape, strides;
+
+  // Repeats matrices (stride 0) to fill `full`.
+  Batch(const MatrixStack& matrices, IntSpan full) : matrices(matrices), shape(full), strides(full) {
+    const int added = full.count - matrices.batch.count;
+    for (int i = 0; i < full.count; i++) {
+      const bool repeated = i < added || matrices.batch[i - added] != full[i];
+      strides[i] = repeated ? 0 : matrices.batch_strides[i - added];
+    }
   }
-  return {static_cast<T*>(stack.data) + offset, stack.rows, stack.columns, stack.row_stride, stack.column_stride};
-}
 
-// Do the matrices along the last batch dimension lie one below the other?
-bool is_tall(const MatrixStack& stack) {
-  return stack.rows == 1 || stack.batch_strides[stack.batch.count - 1] == stack.rows * stack.row_stride;
-}
+  template <class T>
+  Matrix<T> at(int64_t index) const {
+    int64_t offset = 0;
+    for (int i = shape.count - 1; i >= 0; i--) {
+      offset += index % shape[i] * strides[i];
+      index /= shape[i];
+    }
+    Matrix<T> matrix = first_matrix<T>(matrices);
+    matrix.data += offset;
+    return matrix;
+  }
 
-void drop_last_batch(MatrixStack& stack, bool into_rows) {
-  const int last = stack.batch.count - 1;
-  if (into_rows && stack.rows == 1) stack.row_stride = stack.batch_strides[last];
-  if (into_rows) stack.rows *= stack.batch[last];
-  stack.batch.erase(last);
-  stack.batch_strides.erase(last);
-}
+  // Do the matrices along the last dimension lie one below the other?
+  bool is_tall() const {
+    return matrices.rows == 1 || strides[shape.count - 1] == matrices.rows * matrices.row_stride;
+  }
+  void drop_last(bool into_rows) {
+    const int last = shape.count - 1;
+    if (into_rows && matrices.rows == 1) matrices.row_stride = strides[last];
+    if (into_rows) matrices.rows *= shape[last];
+    shape.erase(last);
+    strides.erase(last);
+  }
+};
 
 // Matrices that all meet the same `b` and lie one below the other are one tall matrix.
-void join_rows(MatrixStack& a, MatrixStack& b, MatrixStack& result) {
-  while (result.batch.count > 0) {
-    const int last = result.batch.count - 1;
-    const bool one = result.batch[last] == 1;
-    if (!one && !(b.batch_strides[last] == 0 && is_tall(a) && is_tall(result))) return;
-    drop_last_batch(a, !one);
-    drop_last_batch(b, false);
-    drop_last_batch(result, !one);
+void join_rows(Batch& a, Batch& b, Batch& result) {
+  while (result.shape.count > 0) {
+    const int last = result.shape.count - 1;
+    const bool one = result.shape[last] == 1;
+    if (!one && !(b.strides[last] == 0 && a.is_tall() && result.is_tall())) return;
+    a.drop_last(!one);
+    b.drop_last(false);
+    result.drop_last(!one);
   }
 }
 
@@ -99,7 +111,7 @@ template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, bool>, int64_t, uint64_t>;
 
 template <class T>
-void multiply_integers(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& result) {
+void multiply_integers(T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, const Matrix<T>& result) {
   for (int64_t i = 0; i < result.rows; i++) {
     for (int64_t j = 0; j < result.columns; j++) {
       Sum<T> sum = 0;
@@ -112,87 +124,62 @@ void multiply_integers(T alpha, const Matrix<const T>& a, const Matrix<const T>&
   }
 }
 
+template <class To, class From>
+void convert(const Matrix<From>& source, const Matrix<To>& target) {
+  for (int64_t i = 0; i < source.rows; i++) {
+    for (int64_t j = 0; j < source.columns; j++) target.at(i, j) = static_cast<To>(source.at(i, j));
+  }
+}
+
+// 16-bit floats are multiplied as float32.
 template <class T>
-void multiply_one(T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, const Matrix<T>& result) {
+void multiply_halves(float alpha, const Matrix<T>& a, const Matrix<T>& b, float beta, const Matrix<T>& result) {
+  std::vector<float> memory(a.rows * a.columns + b.rows * b.columns + result.rows * result.columns);
+  const Matrix<float> wide_a(memory.data(), a.rows, a.columns);
+  const Matrix<float> wide_b(wide_a.data + a.rows * a.columns, b.rows, b.columns);
+  const Matrix<float> wide_result(wide_b.data + b.rows * b.columns, result.rows, result.columns);
+  convert(a, wide_a);
+  convert(b, wide_b);
+  if (beta != 0) convert(result, wide_result);
+  gemm<float>(alpha, wide_a, wide_b, beta, wide_result);
+  convert(wide_result, result);
+}
+
+template <class T>
+void multiply_one(double alpha, const Matrix<T>& a, const Matrix<T>& b, double beta, const Matrix<T>& result) {
   if constexpr (std::is_floating_point_v<T>) {
-    gemm<T>(alpha, a, b, beta, result);
+    gemm<T>(static_cast<T>(alpha), a, b, static_cast<T>(beta), result);
+  } else if constexpr (std::is_integral_v<T>) {
+    multiply_integers<T>(static_cast<T>(alpha), a, b, static_cast<T>(beta), result);
   } else {
-    multiply_integers<T>(alpha, a, b, beta, result);
+    multiply_halves(static_cast<float>(alpha), a, b, static_cast<float>(beta), result);
   }
 }
 
 template <class T>
-void multiply_all(const MatrixStack& a, const MatrixStack& b, const MatrixStack& result, T alpha, T beta) {
-  const int64_t count = product(result.batch);
-  const int64_t work = std::max<int64_t>(1, result.rows * result.columns * a.columns);
-  auto multiply_range = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) {
-      multiply_one<T>(alpha, matrix_at<T>(a, i), matrix_at<T>(b, i), beta, matrix_at<T>(result, i));
-    }
+void multiply_batches(const MatrixStack& a_stack, const MatrixStack& b_stack, const MatrixStack& stack, double alpha,
+                      double beta) {
+  Batch a(a_stack, stack.batch), b(b_stack, stack.batch), result(stack, stack.batch);
+  if (product(result.shape) == 0) return;
+  join_rows(a, b, result);
+  const int64_t count = product(result.shape);
+  const int64_t work = std::max<int64_t>(1, result.matrices.rows * result.matrices.columns * a.matrices.columns);
+  const auto multiply_range = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) multiply_one<T>(alpha, a.at<T>(i), b.at<T>(i), beta, result.at<T>(i));
   };
   // A few large products share the threads one after the other.
   if (count < num_threads()) return multiply_range(0, count);
   parallel_for(0, count, std::max<int64_t>(1, 65536 / work), multiply_range);
 }
 
-// A stack of 16-bit floats, and the float32 tensor that stands in for it.
-Tensor widen(const MatrixStack& stack, DType dtype, bool with_contents, MatrixStack& wide) {
-  Dims shape = stack.batch, strides = stack.batch_strides;
-  shape.push(stack.rows);
-  shape.push(stack.columns);
-  strides.push(stack.row_stride);
-  strides.push(stack.column_stride);
-  Tensor tensor = empty(shape, DType::float32);
-  if (with_contents) {
-    visit(dtype, [&](auto zero) {
-      using T = decltype(zero);
-      float* target = tensor.data_as<float>();
-      const int64_t count = product(stack.batch);
-      for (int64_t i = 0; i < count; i++) {
-        const Matrix<T> matrix = matrix_at<T>(stack, i);
-        for (int64_t row = 0; row < stack.rows; row++) {
-          for (int64_t column = 0; column < stack.columns; column++) *target++ = static_cast<float>(matrix.at(row, column));
-        }
-      }
-    });
-  }
-  wide = matrices_of(tensor);
-  return tensor;
-}
-
-void multiply_halves(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result, double alpha,
-                     double beta) {
-  MatrixStack wide_a, wide_b, wide_result;
-  const Tensor a_memory = widen(a, dtype, true, wide_a);
-  const Tensor b_memory = widen(b, dtype, true, wide_b);
-  const Tensor result_memory = widen(result, dtype, beta != 0, wide_result);
-  multiply(DType::float32, wide_a, wide_b, wide_result, alpha, beta);
-  visit(dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const float* source = result_memory.data_as<float>();
-    const int64_t count = product(result.batch);
-    for (int64_t i = 0; i < count; i++) {
-      const Matrix<T> matrix = matrix_at<T>(result, i);
-      for (int64_t row = 0; row < result.rows; row++) {
-        for (int64_t column = 0; column < result.columns; column++) matrix.at(row, column) = static_cast<T>(*source++);
-      }
-    }
-  });
-}
-
 }  // namespace
 
-void multiply(DType dtype, MatrixStack a, MatrixStack b, MatrixStack result, double alpha, double beta) {
-  a.expand_batch(result.batch);
-  b.expand_batch(result.batch);
-  if (product(result.batch) == 0 || result.rows == 0 || result.columns == 0) return;
-  join_rows(a, b, result);
-  if (dtype == DType::float16 || dtype == DType::bfloat16) return multiply_halves(dtype, a, b, result, alpha, beta);
+void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result, double alpha,
+              double beta) {
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!std::is_same_v<T, Half> && !std::is_same_v<T, BFloat16>) {
-      multiply_all<T>(a, b, result, static_cast<T>(alpha), static_cast<T>(beta));
-    }
+    if (result.batch.count > 0) return multiply_batches<T>(a, b, result, alpha, beta);
+    multiply_one<T>(alpha, first_matrix<T>(a), first_matrix<T>(b), beta, first_matrix<T>(result));
   });
 }
 

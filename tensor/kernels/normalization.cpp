@@ -1,39 +1,75 @@
 // Batch normalisation. Statistics are summed in double, whatever the type of the input.
 #include <cmath>
+#include <vector>
 
 #include "tensor/copy.h"
+#include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/matmul.h"
+#include "tensor/kernels/normalization_loops.h"
+#include "tensor/kernels/views.h"
 #include "tensor/kernels/window.h"
 #include "tensor/parallel.h"
 
 namespace relume {
+
+RELUME_PER_ISA(NormalizationLoops, normalization_loops)
+
 namespace {
 
-// A contiguous input of shape (batch, channels, ...): `inner` elements follow a channel.
+template <class T>
+const NormalizationLoopsOf<T>& loops();
+template <>
+const NormalizationLoopsOf<float>& loops<float>() {
+  return best_normalization_loops().float32;
+}
+template <>
+const NormalizationLoopsOf<double>& loops<double>() {
+  return best_normalization_loops().float64;
+}
+
+// An input of shape (batch, channels, ...), seen as runs of `inner` elements of one channel.
 struct Channels {
   int64_t batch, channels, inner = 1;
+  bool channels_first = false;
 
   Channels(const Call& call, IntSpan shape) {
     check(shape.count >= 2, call.op.name(), ": the input must have shape (batch, channels, ...), not ", shape);
     batch = shape[0];
     channels = shape[1];
     for (int i = 2; i < shape.count; i++) inner *= shape[i];
+    if (inner >= kShortRun || batch == 1) return;
+    // Short runs are slow: work on memory in which a channel's elements are one run.
+    channels_first = true;
+    inner *= batch;
+    batch = 1;
   }
+
+  // The elements in the order that the loops want, and back.
+  Tensor arranged(const Tensor& tensor) const {
+    return contiguous_copy_if_needed(channels_first ? transpose_view(tensor, 0, 1) : tensor);
+  }
+  Tensor arranged_empty(const Tensor& like) const {
+    return channels_first ? empty(transpose_view(like, 0, 1).shape(), like.dtype()) : like;
+  }
+  void restore(const Tensor& arranged, const Tensor& target) const {
+    if (channels_first) copy(target, transpose_view(arranged, 0, 1));
+  }
+
   int64_t count() const { return batch * inner; }  // values per channel
 
-  // Splits the channels over the threads.
+  // Calls f(channel, offset) for every run, split over the threads by channel.
   template <class Function>
-  void split(const Function& function) const {
-    const int64_t grain = std::max<int64_t>(inner == 1 ? 16 : 1, kParallelGrain / std::max<int64_t>(1, count()));
-    parallel_for(0, channels, grain, function);
+  void for_each_run(const Function& function) const {
+    const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, count()));
+    parallel_for(0, channels, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t n = 0; n < batch; n++) {
+        for (int64_t channel = begin; channel < end; channel++) function(channel, (n * channels + channel) * inner);
+      }
+    });
   }
-  // Calls f(offset of a run of `inner` elements, channel) in the order of memory.
-  template <class Function>
-  void for_each_run(int64_t begin, int64_t end, const Function& function) const {
-    for (int64_t n = 0; n < batch; n++) {
-      for (int64_t channel = begin; channel < end; channel++) function((n * channels + channel) * inner, channel);
-    }
-  }
+
+ private:
+  static constexpr int64_t kShortRun = 16;
 };
 
 void check_per_channel(const Call& call, int argument, int64_t channels) {
@@ -64,31 +100,15 @@ struct Statistics {
   std::vector<double> mean, variance;  // biased
 };
 
-// Sums `value(offset)` over the `inner` elements of every run, per channel.
-template <class Value>
-void sum_per_channel(const Channels& channels, int64_t begin, int64_t end, double* sums, const Value& value) {
-  channels.for_each_run(begin, end, [&](int64_t offset, int64_t channel) {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < channels.inner; i++) sum += value(offset + i, channel);
-    sums[channel] += sum;
-  });
-}
-
 template <class T>
 Statistics batch_statistics(const Channels& channels, const T* input) {
   Statistics result{std::vector<double>(channels.channels), std::vector<double>(channels.channels)};
-  double* mean = result.mean.data();
-  double* variance = result.variance.data();
-  const double count = static_cast<double>(channels.count());
-  channels.split([&](int64_t begin, int64_t end) {
-    sum_per_channel(channels, begin, end, mean, [&](int64_t i, int64_t) { return static_cast<double>(input[i]); });
-    for (int64_t channel = begin; channel < end; channel++) mean[channel] /= count;
-    sum_per_channel(channels, begin, end, variance, [&](int64_t i, int64_t channel) {
-      const double distance = input[i] - mean[channel];
-      return distance * distance;
-    });
-    for (int64_t channel = begin; channel < end; channel++) variance[channel] /= count;
+  const int64_t inner = channels.inner, count = channels.count();
+  channels.for_each_run([&](int64_t channel, int64_t offset) {
+    result.mean[channel] += loops<T>().sum(input + offset, inner) / count;
+  });
+  channels.for_each_run([&](int64_t channel, int64_t offset) {
+    result.variance[channel] += loops<T>().sum_of_squares(input + offset, inner, result.mean[channel]) / count;
   });
   return result;
 }
@@ -103,30 +123,27 @@ void update_running(const Call& call, int argument, const std::vector<double>& b
   target.bump_version();
 }
 
-// output = (input - mean) * scale + shift, channel by channel.
 template <class T>
 void normalize(const Channels& channels, const T* input, const std::vector<double>& mean,
                const std::vector<double>& scale, const std::vector<double>& shift, T* output) {
-  channels.split([&](int64_t begin, int64_t end) {
-    channels.for_each_run(begin, end, [&](int64_t offset, int64_t channel) {
-      const T middle = static_cast<T>(mean[channel]), factor = static_cast<T>(scale[channel]), added = static_cast<T>(shift[channel]);
-      for (int64_t i = offset; i < offset + channels.inner; i++) output[i] = (input[i] - middle) * factor + added;
-    });
+  channels.for_each_run([&](int64_t channel, int64_t offset) {
+    loops<T>().normalize(input + offset, channels.inner, mean[channel], scale[channel], shift[channel], output + offset);
   });
 }
 
 void batch_norm_cpu(Call& call) {
   check_floating(call, 0);
   const DType dtype = call.tensor(0).dtype(), wide = computing_type(dtype);
-  const Tensor input = contiguous_copy_if_needed(as_type(call.tensor(0), wide));
-  const Channels channels(call, input.shape());
+  const IntSpan shape(call.body(0)->shape, call.body(0)->ndim);
+  const Channels channels(call, shape);
+  const Tensor input = channels.arranged(as_type(call.tensor(0), wide));
   const int64_t count = channels.channels;
   for (int argument = 1; argument <= 4; argument++) check_per_channel(call, argument, count);
   const bool training = call.boolean(5);
   const double epsilon = call.real(7);
   Statistics statistics;
   if (training) {
-    check(channels.count() > 0, "batch_norm: there are no values to take statistics of; the input has shape ", input.shape());
+    check(channels.count() > 0, "batch_norm: there are no values to take statistics of; the input has shape ", shape);
     statistics = wide == DType::float64 ? batch_statistics(channels, input.data_as<const double>())
                                         : batch_statistics(channels, input.data_as<const float>());
     const double n = static_cast<double>(channels.count());
@@ -141,14 +158,16 @@ void batch_norm_cpu(Call& call) {
   for (int64_t i = 0; i < count; i++) scale[i] *= inverse[i];
   const std::vector<double> shift = per_channel(call, 2, count, 0);
 
-  const Tensor out = dense_output(call, 0, input.shape(), dtype);
-  const Tensor target = dtype == wide ? out : empty(input.shape(), wide);
+  const Tensor out = dense_output(call, 0, shape, dtype);
+  const Tensor dense = dtype == wide ? out : empty(shape, wide);
+  const Tensor target = channels.arranged_empty(dense);
   if (wide == DType::float64) {
     normalize(channels, input.data_as<const double>(), statistics.mean, scale, shift, target.data_as<double>());
   } else {
     normalize(channels, input.data_as<const float>(), statistics.mean, scale, shift, target.data_as<float>());
   }
-  if (dtype != wide) copy(out, target);
+  channels.restore(target, dense);
+  if (dtype != wide) copy(out, dense);
   store(call.output(1, {count}, wide), statistics.mean);
   store(call.output(2, {count}, wide), inverse);
 }
@@ -162,28 +181,12 @@ struct GradientSums {
 template <class T>
 GradientSums sum_gradients(const Channels& channels, const T* grad, const T* input, const std::vector<double>& mean) {
   GradientSums sums{std::vector<double>(channels.channels), std::vector<double>(channels.channels)};
-  channels.split([&](int64_t begin, int64_t end) {
-    sum_per_channel(channels, begin, end, sums.grad.data(), [&](int64_t i, int64_t) { return static_cast<double>(grad[i]); });
-    sum_per_channel(channels, begin, end, sums.grad_distance.data(),
-                    [&](int64_t i, int64_t channel) { return grad[i] * (input[i] - mean[channel]); });
+  channels.for_each_run([&](int64_t channel, int64_t offset) {
+    sums.grad[channel] += loops<T>().sum(grad + offset, channels.inner);
+    sums.grad_distance[channel] +=
+        loops<T>().sum_of_products(grad + offset, input + offset, channels.inner, mean[channel]);
   });
   return sums;
-}
-
-// grad_input = (grad - a - (input - mean) * b) * scale, channel by channel.
-template <class T>
-void input_gradient(const Channels& channels, const T* grad, const T* input, const std::vector<double>& mean,
-                    const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& scale,
-                    T* grad_input) {
-  channels.split([&](int64_t begin, int64_t end) {
-    channels.for_each_run(begin, end, [&](int64_t offset, int64_t channel) {
-      const T middle = static_cast<T>(mean[channel]), constant = static_cast<T>(a[channel]),
-              slope = static_cast<T>(b[channel]), factor = static_cast<T>(scale[channel]);
-      for (int64_t i = offset; i < offset + channels.inner; i++) {
-        grad_input[i] = (grad[i] - constant - (input[i] - middle) * slope) * factor;
-      }
-    });
-  });
 }
 
 template <class T>
@@ -200,7 +203,11 @@ void batch_norm_backward(Call& call, const Channels& channels, const Tensor& gra
     constant[i] = sums.grad[i] / channels.count();
     slope[i] = weight_gradient[i] * inverse[i] / channels.count();
   }
-  input_gradient(channels, grad.data_as<const T>(), input.data_as<const T>(), mean, constant, slope, scale, target.data_as<T>());
+  channels.for_each_run([&](int64_t channel, int64_t offset) {
+    loops<T>().input_gradient(grad.data_as<const T>() + offset, input.data_as<const T>() + offset, channels.inner,
+                              mean[channel], constant[channel], slope[channel], scale[channel],
+                              target.data_as<T>() + offset);
+  });
   const DType parameter_type = computing_type(call.tensor(1).dtype());
   store(call.output(1, {count}, parameter_type), weight_gradient);
   store(call.output(2, {count}, parameter_type), sums.grad);
@@ -210,20 +217,23 @@ void batch_norm_backward_cpu(Call& call) {
   check_floating(call, 0);
   check_floating(call, 1);
   const DType dtype = call.tensor(1).dtype(), wide = computing_type(dtype);
-  const Tensor input = contiguous_copy_if_needed(as_type(call.tensor(1), wide));
-  const Tensor grad = contiguous_copy_if_needed(as_type(call.tensor(0), wide));
-  check(grad.shape() == input.shape(), "batch_norm_backward: grad_output and input must have one shape, not ",
-        grad.shape(), " and ", input.shape());
-  const Channels channels(call, input.shape());
+  const IntSpan shape(call.body(1)->shape, call.body(1)->ndim);
+  check(call.tensor(0).shape() == shape, "batch_norm_backward: grad_output and input must have one shape, not ",
+        call.tensor(0).shape(), " and ", shape);
+  const Channels channels(call, shape);
   for (int argument = 2; argument <= 4; argument++) check_per_channel(call, argument, channels.channels);
-  const Tensor out = dense_output(call, 0, input.shape(), dtype);
-  const Tensor target = dtype == wide ? out : empty(input.shape(), wide);
+  const Tensor grad = channels.arranged(as_type(call.tensor(0), wide));
+  const Tensor input = channels.arranged(as_type(call.tensor(1), wide));
+  const Tensor out = dense_output(call, 0, shape, dtype);
+  const Tensor dense = dtype == wide ? out : empty(shape, wide);
+  const Tensor target = channels.arranged_empty(dense);
   if (wide == DType::float64) {
     batch_norm_backward<double>(call, channels, grad, input, target);
   } else {
     batch_norm_backward<float>(call, channels, grad, input, target);
   }
-  if (dtype != wide) copy(out, target);
+  channels.restore(target, dense);
+  if (dtype != wide) copy(out, dense);
 }
 
 const Register register_batch_norm{

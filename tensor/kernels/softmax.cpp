@@ -1,20 +1,22 @@
 // Softmax along one dimension, its logarithm and their gradients.
-#include <cmath>
-#include <limits>
-
 #include "tensor/copy.h"
+#include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/matmul.h"
+#include "tensor/kernels/softmax_loops.h"
 #include "tensor/kernels/window.h"
 #include "tensor/parallel.h"
 
 namespace relume {
+
+RELUME_PER_ISA(SoftmaxLoops, softmax_loops)
+
 namespace {
 
 // A contiguous tensor as outer x length x inner, where `length` is the dimension of the op.
 struct Lines {
   int64_t outer = 1, length = 1, inner = 1;
 
-  Lines(const Call& call, IntSpan shape, int64_t dim) {
+  Lines(IntSpan shape, int64_t dim) {
     const int place = wrap_dim(dim, shape.count);
     if (shape.count == 0) return;
     for (int i = 0; i < place; i++) outer *= shape[i];
@@ -22,139 +24,66 @@ struct Lines {
     for (int i = place + 1; i < shape.count; i++) inner *= shape[i];
   }
 
-  // Calls f(offset of the first element, number of neighbouring lines): lines that lie side by
-  // side are worked on together, so that memory is read in order.
+  // Calls f(offset of the first element, block) for blocks of neighbouring lines, which are
+  // worked on together so that memory is read in order.
   template <class Function>
   void for_each_block(const Function& function) const {
     if (length == 0) return;
-    constexpr int64_t kBlock = 64;
-    const int64_t blocks = (inner + kBlock - 1) / kBlock;
-    const int64_t width = std::min(inner, kBlock);
-    const int64_t grain = std::max<int64_t>(1, kParallelGrain / 4 / std::max<int64_t>(1, width * length));
-    parallel_for(0, outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    const int64_t blocks = (inner + kMaxLineWidth - 1) / kMaxLineWidth;
+    const int64_t work = std::min(inner, kMaxLineWidth) * length * 4;
+    parallel_for(0, outer * blocks, std::max<int64_t>(1, kParallelGrain / work), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % blocks * kBlock;
-        function(i / blocks * length * inner + first, std::min(kBlock, inner - first));
+        const int64_t first = i % blocks * kMaxLineWidth;
+        function(i / blocks * length * inner + first, LineBlock{length, inner, std::min(kMaxLineWidth, inner - first)});
       }
     });
   }
 };
 
-// Runs `work(lines, sources..., target, T{})` with everything contiguous and of one computing type.
-template <class Work>
-void along_lines(Call& call, int operands, int dim, const Work& work) {
+template <class T>
+void run_loop(const Lines& lines, LineLoop<T> loop, const Tensor* operands, int count, const Tensor& target) {
+  lines.for_each_block([&](int64_t offset, const LineBlock& block) {
+    const T* pointers[2] = {};
+    for (int k = 0; k < count; k++) pointers[k] = operands[k].data_as<const T>() + offset;
+    loop(block, pointers, target.data_as<T>() + offset);
+  });
+}
+
+// Runs the loop of an op whose first `count` arguments are operands and whose next is the dimension.
+template <class ChooseLoop>
+void along_lines(Call& call, int count, const ChooseLoop& choose) {
   check_floating(call, 0);
   const DType dtype = call.tensor(0).dtype(), wide = computing_type(dtype);
-  const IntSpan shape = call.tensor(0).shape();
-  const Lines lines(call, shape, call.integer(dim));
-  Tensor sources[2];
-  for (int i = 0; i < operands; i++) {
+  const IntSpan shape = {call.body(0)->shape, call.body(0)->ndim};
+  const Lines lines(shape, call.integer(count));
+  Tensor operands[2];
+  for (int i = 0; i < count; i++) {
     const Tensor operand = call.tensor(i);
     check(operand.shape() == shape, call.op.name(), ": both operands must have one shape, not ", shape, " and ", operand.shape());
-    sources[i] = contiguous_copy_if_needed(as_type(operand, wide));
+    operands[i] = contiguous_copy_if_needed(as_type(operand, wide));
   }
   const Tensor out = dense_output(call, 0, shape, dtype);
+  if (out.numel() == 0) return;
   const Tensor target = dtype == wide ? out : empty(shape, wide);
-  if (out.numel() > 0) {
-    wide == DType::float64 ? work(lines, sources, target, double{}) : work(lines, sources, target, float{});
+  if (wide == DType::float64) {
+    run_loop<double>(lines, choose(best_softmax_loops().float64), operands, count, target);
+  } else {
+    run_loop<float>(lines, choose(best_softmax_loops().float32), operands, count, target);
   }
   if (dtype != wide) copy(out, target);
 }
 
-template <class T>
-void softmax_line(const T* input, T* output, int64_t length) {
-  T largest = -std::numeric_limits<T>::infinity();
-  for (int64_t i = 0; i < length; i++) largest = std::max(largest, input[i]);
-  double sum = 0;
-  for (int64_t i = 0; i < length; i++) {
-    output[i] = std::exp(input[i] - largest);
-    sum += output[i];
-  }
-  const T factor = static_cast<T>(1 / sum);
-  for (int64_t i = 0; i < length; i++) output[i] *= factor;
-}
-
-template <class T>
-void log_softmax_line(const T* input, T* output, int64_t length) {
-  T largest = -std::numeric_limits<T>::infinity();
-  for (int64_t i = 0; i < length; i++) largest = std::max(largest, input[i]);
-  double sum = 0;
-  for (int64_t i = 0; i < length; i++) sum += std::exp(input[i] - largest);
-  const T logarithm = static_cast<T>(std::log(sum));
-  for (int64_t i = 0; i < length; i++) output[i] = input[i] - largest - logarithm;
-}
-
-// Calls f(line of each operand..., line of the target): lines that are not contiguous are
-// moved through buffers.
-template <class T, int kOperands, class Function>
-void line_by_line(const Lines& lines, const Tensor* sources, const Tensor& target, const Function& function) {
-  const int64_t length = lines.length, inner = lines.inner;
-  lines.for_each_block([&](int64_t offset, int64_t width) {
-    const T* inputs[kOperands];
-    if (inner == 1) {
-      for (int k = 0; k < kOperands; k++) inputs[k] = sources[k].data_as<const T>() + offset;
-      function(inputs, target.data_as<T>() + offset, length);
-      return;
-    }
-    std::vector<T> buffer((kOperands + 1) * width * length);
-    for (int k = 0; k < kOperands; k++) {
-      const T* source = sources[k].data_as<const T>() + offset;
-      T* gathered = buffer.data() + k * width * length;
-      for (int64_t i = 0; i < length; i++) {
-        for (int64_t j = 0; j < width; j++) gathered[j * length + i] = source[i * inner + j];
-      }
-    }
-    T* results = buffer.data() + kOperands * width * length;
-    for (int64_t j = 0; j < width; j++) {
-      for (int k = 0; k < kOperands; k++) inputs[k] = buffer.data() + (k * width + j) * length;
-      function(inputs, results + j * length, length);
-    }
-    T* output = target.data_as<T>() + offset;
-    for (int64_t i = 0; i < length; i++) {
-      for (int64_t j = 0; j < width; j++) output[i * inner + j] = results[j * length + i];
-    }
-  });
-}
-
 void softmax_cpu(Call& call) {
-  along_lines(call, 1, 1, [](const Lines& lines, const Tensor* sources, const Tensor& target, auto zero) {
-    using T = decltype(zero);
-    line_by_line<T, 1>(lines, sources, target,
-                       [](const T* const* input, T* output, int64_t length) { softmax_line(input[0], output, length); });
-  });
+  along_lines(call, 1, [](const auto& loops) { return loops.softmax; });
 }
-
 void log_softmax_cpu(Call& call) {
-  along_lines(call, 1, 1, [](const Lines& lines, const Tensor* sources, const Tensor& target, auto zero) {
-    using T = decltype(zero);
-    line_by_line<T, 1>(lines, sources, target, [](const T* const* input, T* output, int64_t length) {
-      log_softmax_line(input[0], output, length);
-    });
-  });
+  along_lines(call, 1, [](const auto& loops) { return loops.log_softmax; });
 }
-
 void softmax_backward_cpu(Call& call) {
-  along_lines(call, 2, 2, [](const Lines& lines, const Tensor* sources, const Tensor& target, auto zero) {
-    using T = decltype(zero);
-    line_by_line<T, 2>(lines, sources, target, [](const T* const* operands, T* result, int64_t length) {
-      const T *grad = operands[0], *output = operands[1];
-      double sum = 0;
-      for (int64_t i = 0; i < length; i++) sum += static_cast<double>(grad[i]) * output[i];
-      for (int64_t i = 0; i < length; i++) result[i] = output[i] * (grad[i] - static_cast<T>(sum));
-    });
-  });
+  along_lines(call, 2, [](const auto& loops) { return loops.softmax_backward; });
 }
-
 void log_softmax_backward_cpu(Call& call) {
-  along_lines(call, 2, 2, [](const Lines& lines, const Tensor* sources, const Tensor& target, auto zero) {
-    using T = decltype(zero);
-    line_by_line<T, 2>(lines, sources, target, [](const T* const* operands, T* result, int64_t length) {
-      const T *grad = operands[0], *output = operands[1];
-      double sum = 0;
-      for (int64_t i = 0; i < length; i++) sum += grad[i];
-      for (int64_t i = 0; i < length; i++) result[i] = grad[i] - std::exp(output[i]) * static_cast<T>(sum);
-    });
-  });
+  along_lines(call, 2, [](const auto& loops) { return loops.log_softmax_backward; });
 }
 
 const Register register_softmax{"softmax(Tensor input, int dim) -> Tensor",

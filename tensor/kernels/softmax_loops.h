@@ -1,0 +1,28 @@
+// The inner loops of softmax, its logarithm and their gradients, per instruction set
+// (softmax.isa.cpp).
+#pragma once
+#include <cstdint>
+
+namespace relume {
+
+// `width` neighbouring lines of `length` elements each; the elements of a line lie `stride`
+// apart. Lines one element wide have stride 1.
+struct LineBlock {
+  int64_t length, stride, width;
+};
+constexpr int64_t kMaxLineWidth = 64;
+
+// operands: input; or the gradient of the output, and the output.
+template <class T>
+using LineLoop = void (*)(const LineBlock& block, const T* const* operands, T* result);
+
+template <class T>
+struct SoftmaxLoopsOf {
+  LineLoop<T> softmax, log_softmax, softmax_backward, log_softmax_backward;
+};
+struct SoftmaxLoops {
+  SoftmaxLoopsOf<float> float32;
+  SoftmaxLoopsOf<double> float64;
+};
+
+}  // namespace relume

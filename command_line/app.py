@@ -17,6 +17,7 @@ DONE, NO, BAD_INPUT = 0, 1, 2
 app = typer.Typer(
     name="relume",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     help="Go on using Lua-Torch (Torch7) models and code: look into files, run them, convert them.",
@@ -149,7 +150,7 @@ def demo(
 def main() -> None:
     """The entry point: a mistake of the user's is one message, not a traceback."""
     try:
-        app()
+        app(prog_name="relume")
     except BrokenPipeError:  # `relume inspect big.t7 | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(NO)

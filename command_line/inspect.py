@@ -14,15 +14,23 @@ from rich.text import Text
 import relume
 from relume.command_line.output import bytes_text, console, print_table, status
 from relume.converters import object_tree
-from relume.converters.object_tree import Node, class_name, is_parameter, is_scratch
+from relume.converters.object_tree import (
+    Node,
+    class_name,
+    is_parameter,
+    is_scratch,
+    is_table,
+)
 
 LONG_TABLE = 20  # entries of a table that are shown without --all
+MANY_LAYERS = 200
 LONG_TEXT = 60
+FEW = 8  # numbers that are shown in one line
 
 
 def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool) -> None:
     with status(f"reading {file}"):
-        root = relume.load(file)
+        root = read(file)
         if select:
             root = object_tree.select(root, select)
         nodes = object_tree.walk(root)
@@ -37,15 +45,24 @@ def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool
     print_summary(file, summary)
 
 
+def read(file: Path) -> Any:
+    """The object in a file; a list of them where there are several."""
+    objects = relume.load_all(file)
+    return objects[0] if len(objects) == 1 else objects
+
+
 def summarise(nodes: list[Node]) -> dict[str, Any]:
     """Counts over the whole tree; what is shared counts once."""
     classes: Counter[str] = Counter()
+    unknown: set[str] = set()
     parameters = tensors = size = 0
     memory: set[tuple[Any, ...]] = set()
     for node in nodes:
         if node.same_as is not None:
             continue
         classes[class_name(node.value)] += 1
+        if isinstance(node.value, relume.TorchObject):
+            unknown.add(class_name(node.value))
         if isinstance(node.value, relume.Tensor):
             tensors += 1
             view = memory_of(node.value)
@@ -56,7 +73,13 @@ def summarise(nodes: list[Node]) -> dict[str, Any]:
             if is_parameter(node, nodes):
                 parameters += node.value.numel()
     counts = dict(sorted(classes.items(), key=lambda item: (-item[1], item[0])))
-    return {"parameters": parameters, "tensors": tensors, "tensor_bytes": size, "classes": counts}
+    return {
+        "parameters": parameters,
+        "tensors": tensors,
+        "tensor_bytes": size,
+        "classes": counts,
+        "classes_without_code": sorted(unknown),
+    }
 
 
 def memory_of(tensor: relume.Tensor) -> tuple[Any, ...]:
@@ -96,41 +119,54 @@ def plain(value: Any) -> Any:
 def tree_lines(nodes: list[Node], depth: int, everything: bool, guides: bool) -> Iterator[str]:
     """The lines of the tree, with markup."""
     totals = parameters_below(nodes)
+    is_cut = False
     waiting: list[tuple[int | str, str, str]] = [(0, "", "")]
     while waiting:
         entry, own_indent, indent = waiting.pop()
         if isinstance(entry, str):
             yield f"[dim]{own_indent}[/]{entry}"
             continue
-        yield f"[dim]{own_indent}[/]{node_line(nodes[entry], nodes, totals[entry])}"
-        entries = entries_of(nodes[entry], nodes, depth, everything)
+        node = nodes[entry]
+        entries = entries_of(node, nodes, everything)
+        deeper = bool(entries) and node.depth >= depth
+        is_cut = is_cut or deeper
+        line = node_line(node, nodes, totals[entry], everything)
+        yield f"[dim]{own_indent}[/]{line}{' ...' if deeper else ''}"
+        if deeper:
+            continue
         for number, below in reversed(list(enumerate(entries, start=1))):
             is_last = number == len(entries)
             branch = ("└─ " if is_last else "├─ ") if guides else "  "
             trunk = ("   " if is_last else "│  ") if guides else "  "
             waiting.append((below, indent + branch, indent + trunk))
+    if is_cut:
+        yield f"[dim]... there is more below depth {depth}: --depth {depth + 3} shows it[/]"
 
 
-def entries_of(node: Node, nodes: list[Node], depth: int, everything: bool) -> list[int | str]:
+def entries_of(node: Node, nodes: list[Node], everything: bool) -> list[int | str]:
     """What to show below a node: lines for plain values and positions of nodes."""
     if node.same_as is not None:
         return []
-    is_object = class_name(node.value) != "table"
     entries: list[int | str] = []
-    if not is_object:  # those of objects stand in the line of the object
+    # Plain values of layers, and numbers alone, stand in the line of the node itself.
+    if is_table(node.value) and (everything or not only_numbers(node)):
         entries += [f"{key_markup(key)} {value_text(value)}" for key, value in node.values.items()]
-    for position in node.children:
-        if everything or not (is_object and is_scratch(nodes[position].key)):
-            entries.append(position)
-    if entries and node.depth >= depth:
-        return [f"[dim]... {len(entries)} below; --depth {node.depth + 1} shows them[/]"]
-    if not everything and len(entries) > LONG_TABLE:
-        hidden = len(entries) - LONG_TABLE
-        entries[LONG_TABLE:] = [f"[dim]... {hidden} more; --all shows them[/]"]
+    entries += [c for c in node.children if everything or not is_in_line(nodes[c], node)]
+    limit = MANY_LAYERS if node.key == "modules" else LONG_TABLE
+    if not everything and len(entries) > limit:
+        hidden = len(entries) - limit
+        entries[limit:] = [f"[dim]... {hidden} more; --all shows them[/]"]
     return entries
 
 
-def node_line(node: Node, nodes: list[Node], parameters: int) -> str:
+def is_in_line(child: Node, parent: Node) -> bool:
+    """Does a layer's line say what there is to say about this field?"""
+    if is_table(parent.value):
+        return False
+    return is_scratch(child.key) or isinstance(child.value, (relume.Tensor, relume.Storage))
+
+
+def node_line(node: Node, nodes: list[Node], parameters: int, everything: bool) -> str:
     """One node in one line: its key, class, and what matters of its kind."""
     value = node.value
     key = f"{key_markup(node.key)} " if node.parent >= 0 else ""
@@ -140,20 +176,38 @@ def node_line(node: Node, nodes: list[Node], parameters: int) -> str:
     if isinstance(value, relume.Tensor):
         return f"{line} {tensor_text(value)}"
     if isinstance(value, relume.Storage):
-        return f"{line} of {len(value)} elements"
+        return f"{line} {storage_text(value)}"
     if isinstance(value, relume.LuaFunction):
-        return (
-            f"{line} [dim]{escape(str(value.dialect))}, from {escape(value_text(value.source))}[/]"
-        )
-    if class_name(value) == "table":
-        return f"{line} [dim]of {len(node.values) + len(node.children)}[/]"
-    settings = ", ".join(
-        f"{escape(str(name))}={value_text(setting)}"
-        for name, setting in node.values.items()
-        if not (is_scratch(name) or name in ("train", "_type"))
-    )
-    total = f" [green]{parameters:,} parameters[/]" if parameters else ""
-    return f"{line} [dim]{settings}[/]{total}"
+        return f"{line} [dim]{escape(value.dialect)}, from {value_text(value.source)}[/]"
+    if is_table(value):
+        numbers = f": {numbers_text(node.values)}" if only_numbers(node) else ""
+        return f"{line} [dim]of {len(node.values) + len(node.children)}[/]{numbers}"
+    return layer_line(line, node, nodes, parameters, everything)
+
+
+def layer_line(line: str, node: Node, nodes: list[Node], parameters: int, everything: bool) -> str:
+    """A layer's settings and weights."""
+    parts = [
+        f"{escape(str(name))}={value_text(value)}"
+        for name, value in node.values.items()
+        if everything or not (name == "train" or str(name).startswith("_"))
+    ]
+    for position in node.children:
+        child = nodes[position]
+        if everything or is_scratch(child.key):
+            continue
+        if isinstance(child.value, relume.Tensor):
+            parts.append(f"[cyan]{escape(str(child.key))}[/] {tensor_text(child.value)}")
+        elif isinstance(child.value, relume.Storage):
+            parts.append(f"{escape(str(child.key))}={storage_text(child.value)}")
+    total = f" [green]({parameters:,} parameters)[/]" if parameters else ""
+    return f"{line} {', '.join(parts)}{total}".rstrip()
+
+
+def storage_text(storage: relume.Storage) -> str:
+    if len(storage) <= FEW:
+        return escape(str(storage.tolist()))
+    return f"of {len(storage)} elements"
 
 
 def tensor_text(tensor: relume.Tensor) -> str:
@@ -164,8 +218,24 @@ def tensor_text(tensor: relume.Tensor) -> str:
     return f"{size}[dim]{strides}[/]"
 
 
+def only_numbers(node: Node) -> bool:
+    """Is it a table of many numbers, such as a history of losses or a vocabulary?"""
+    values = node.values.values()
+    numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+    return numbers and len(values) > FEW and not node.children
+
+
+def numbers_text(values: dict[Any, Any]) -> str:
+    """The first few of many numbers."""
+    is_list = list(values)[:FEW] == list(range(1, FEW + 1))
+    first = list(values.items())[:FEW]
+    texts = [f"{v:g}" if is_list else f"{key_markup(k)} {v:g}" for k, v in first]
+    return ", ".join([*texts, "..."])
+
+
 def key_markup(key: Any) -> str:
-    return f"[cyan]{escape(object_tree.key_text(key))}[/]"
+    text = object_tree.key_text(key)
+    return f"[cyan]{escape(text if text.isprintable() and text.strip() else repr(text))}[/]"
 
 
 def value_text(value: Any) -> str:
@@ -176,8 +246,12 @@ def value_text(value: Any) -> str:
 
 def print_summary(file: Path, summary: dict[str, Any]) -> None:
     print()
-    rows = [[name, count] for name, count in summary["classes"].items()]
-    print_table(["class", "objects"], rows, right=frozenset({"objects"}))
+    unknown = set(summary["classes_without_code"])
+    rows = [
+        [name, count, "has no code here: can be kept and converted, not run" * (name in unknown)]
+        for name, count in summary["classes"].items()
+    ]
+    print_table(["class", "objects", ""], rows, right=frozenset({"objects"}))
     print(
         f"\n{file}: {summary['parameters']:,} parameters, {summary['tensors']:,} tensors, "
         f"{bytes_text(summary['tensor_bytes'])}"

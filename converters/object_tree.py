@@ -12,17 +12,31 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from relume.tensor import Tensor
+from relume import Storage, Tensor
+from relume.converters.lua_function import LuaFunction
+from relume.converters.table import Table
+from relume.converters.tds import TdsVec
+from relume.converters.torch_object import TorchObject
 
-__all__ = ["Node", "class_name", "fields_of", "is_parameter", "is_scratch", "select", "walk"]
+__all__ = [
+    "Node",
+    "class_name",
+    "fields_of",
+    "is_parameter",
+    "is_scratch",
+    "is_table",
+    "select",
+    "walk",
+]
 
-# Fields of layers that hold what the last call left behind, and nothing that was learnt.
+# Fields of layers that hold what the last call left behind, or how a graph of layers is wired:
+# nothing that was learnt, and no layer that is not in `modules` too.
 SCRATCH = frozenset(
-    """output gradInput finput fgradInput columns ones indices noise mask input inputs outputs
-    gradOutput output_tensor total_weight_tensor addBuffer zeros clonedInput copiedInput cinput
-    sharedClones fg bg forwardnodes backwardnodes""".split()
+    """finput fgradInput columns ones indices noise mask cinput addBuffer zeros clonedInput
+    copiedInput total_weight_tensor target sharedClones fg bg forwardnodes backwardnodes innode
+    outnode""".split()
 )
-SCRATCH_PREFIXES = ("grad", "_", "buffer", "save_")
+SCRATCH_PREFIXES = ("grad", "_", "buffer", "save_", "input", "output")
 
 
 @dataclass(slots=True)
@@ -76,11 +90,11 @@ def walk(root: Any, *, skip_scratch: bool = False) -> list[Node]:
         if node.same_as is not None or is_plain(node.value):
             continue
         found = []
-        is_object = class_name(node.value) != "table"
+        is_layer = not is_table(node.value)
         for key, value in fields_of(node.value):
             if is_plain(value):
                 node.values[key] = value
-            elif not (skip_scratch and is_object and is_scratch(key)):
+            elif not (skip_scratch and is_layer and is_scratch(key)):
                 path = f"{node.path}.{key_text(key)}" if node.path else key_text(key)
                 found.append(Node(path, key, value, node.depth + 1, parent=position))
         waiting.extend(reversed(found))
@@ -103,20 +117,21 @@ def key_text(key: Any) -> str:
     return f"<{class_name(key)}>"
 
 
+def is_table(value: Any) -> bool:
+    """Is it a container of anything, and no layer or other object with fields of its own?"""
+    return isinstance(value, (Table, TdsVec, list, tuple, dict))
+
+
 def class_name(value: Any) -> str:
     """Torch7's name of an object's class: "nn.Linear", "torch.FloatTensor", "table"."""
-    name = getattr(value, "torch_typename", None)
-    if isinstance(name, str) and not isinstance(value, type):
-        return name
-    if isinstance(value, Tensor):
-        return f"{value.dtype} tensor"
-    if is_lua_function(value):
+    if isinstance(value, LuaFunction):
         return "function"
-    return "table"
-
-
-def is_lua_function(value: Any) -> bool:
-    return type(value).__name__ == "LuaFunction"
+    if isinstance(value, (list, tuple, dict)):
+        return "table"
+    name = getattr(value, "torch_typename", None)
+    if name:
+        return str(name)
+    return f"{value.dtype} tensor" if isinstance(value, Tensor) else type(value).__name__
 
 
 def fields_of(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -126,26 +141,23 @@ def fields_of(value: Any) -> Iterator[tuple[Any, Any]]:
     network.
     """
     pairs = list(_pairs(value))
-    pairs.sort(key=lambda pair: 0 if isinstance(pair[0], str) and pair[0] == "modules" else 1)
+    if not is_table(value):
+        pairs.sort(key=lambda pair: pair[0] != "modules")
     return iter(pairs)
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(value, Tensor) or is_plain(value):
+    if is_plain(value) or isinstance(value, (Tensor, Storage)):
         return ()
-    if is_lua_function(value):
-        upvalues = getattr(value, "upvalues", None)
-        return [("upvalues", upvalues)] if upvalues else ()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, TdsVec)):
         return enumerate(value, start=1)
-    fields = getattr(value, "fields", None)  # TorchObject
-    if isinstance(fields, dict):
-        return fields.items()
-    if hasattr(value, "items"):  # Table, dict
+    if isinstance(value, (Table, dict)):
         return value.items()
-    if hasattr(value, "torch_typename"):  # a layer
-        return vars(value).items() if hasattr(value, "__dict__") else ()
-    return ()
+    if isinstance(value, TorchObject):
+        return value.fields.items()
+    if isinstance(value, LuaFunction):
+        return [(upvalue.name or i, upvalue.value) for i, upvalue in enumerate(value.upvalues, 1)]
+    return vars(value).items() if hasattr(value, "__dict__") else ()
 
 
 def is_scratch(key: Any) -> bool:
@@ -158,7 +170,7 @@ def is_parameter(node: Node, nodes: list[Node]) -> bool:
     if not isinstance(node.value, Tensor) or node.parent < 0 or not isinstance(node.key, str):
         return False
     parent = nodes[node.parent]
-    if class_name(parent.value) == "table" or is_scratch(node.key):
+    if is_table(parent.value) or is_scratch(node.key):
         return False
     if node.key in ("weight", "bias"):
         return True

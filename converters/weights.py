@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from relume import Tensor
 from relume.converters import safetensors
 from relume.converters.atomic import replacing
 from relume.converters.object_tree import walk
-from relume.tensor import Tensor
 
 __all__ = ["ConversionReport", "Weights", "collect", "convert"]
 

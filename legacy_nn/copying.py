@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from relume import Tensor
+from relume import Storage, Tensor
 from relume.converters.table import Table
 from relume.legacy_nn.flattening import storage_key
 from relume.legacy_nn.types import DTYPES
@@ -58,6 +58,8 @@ def clone(root: Any, shared_fields: tuple[str, ...] = ()) -> Any:
         known = copies.get(id(value))
         if known is not None:
             return known
+        if isinstance(value, Storage):
+            return copies.setdefault(id(value), value.tensor().clone().storage())
         if isinstance(value, tuple):
             return tuple(copy(element) for element in value)
         shell = new_shell(value)
@@ -110,7 +112,7 @@ def new_shell(value: Any) -> Any:
         return []
     if isinstance(value, dict):
         return {}
-    if isinstance(value, (Tensor, type)) or not is_object(value):
+    if isinstance(value, (Tensor, Storage, type)) or not is_object(value):
         return None
     shell = type(value).__new__(type(value))
     if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):
@@ -168,6 +170,6 @@ def contents(value: Any) -> Any:
     """What can hold tensors inside a value: its fields, items or elements; else None."""
     if isinstance(value, (Table, list, dict)):
         return value
-    if isinstance(value, (Tensor, type, str, bytes, int, float, bool, tuple)) or value is None:
+    if isinstance(value, (Tensor, Storage, type, str, bytes, int, float, tuple)) or value is None:
         return None
     return fields_of(value) if is_object(value) else None

@@ -356,7 +356,7 @@ class gModule(Container):
             if step.select is not None:
                 parts: list[Activation] = [None] * len(nested.elements(given))
                 parts[int(step.select) - 1] = gradient
-                gradient = nested.table(parts) if parts else gradient
+                gradient = parts
             if len(step.sources) == 1:
                 self._deliver(gradients, step.sources[0], gradient)
             for source, part in zip(step.sources, self._parts(gradient, step), strict=False):

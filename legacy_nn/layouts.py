@@ -124,7 +124,7 @@ def load_fields(module: Any, fields: dict) -> None:
                 fields[name] = value
     for name in LISTS:
         if isinstance(fields.get(name), Table):
-            fields[name] = fields[name].as_list()
+            fields[name] = list(fields[name])
     unify_types(fields)
     functions = {
         name: value for name, value in fields.items() if shadows_method(module, name, value)

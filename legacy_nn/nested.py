@@ -24,7 +24,7 @@ def elements(value: Activation) -> list:
     if type(value) is list:
         return value
     if isinstance(value, Table):
-        return value.as_list()
+        return list(value)
     if isinstance(value, tuple):
         return list(value)
     raise TypeError(f"expected a table of tensors, got {describe(value)}")
@@ -59,31 +59,40 @@ def tensors_in(value: Activation) -> list[Tensor]:
     return [tensor for element in elements(value) for tensor in tensors_in(element)]
 
 
+def spread(value: Activation, count: int) -> list:
+    """`count` elements of a table, None where it has none (a Lua table may have gaps)."""
+    if isinstance(value, Table):
+        return [value.get(position) for position in range(1, count + 1)]
+    values = elements(value)[:count] if is_table(value) else []
+    return values + [None] * (count - len(values))
+
+
 def pair_up(first: Activation, second: Activation) -> list[tuple[Tensor, Any]]:
     """The tensors of `first`, each with what stands at its place in `second` (or None)."""
     if isinstance(first, Tensor):
         return [(first, second)]
     if not is_table(first):
         return []
-    others = elements(second) if is_table(second) else []
-    pairs = []
-    for position, element in enumerate(elements(first)):
-        pairs += pair_up(element, others[position] if position < len(others) else None)
-    return pairs
+    own = elements(first)
+    return [
+        pair
+        for element, other in zip(own, spread(second, len(own)), strict=True)
+        for pair in pair_up(element, other)
+    ]
 
 
 def add(first: Activation, second: Activation) -> Activation:
-    """The sum of two gradients of one structure; None counts as zero."""
+    """The sum of two gradients of one structure; None counts as zero. Tables become lists, which
+    can hold None."""
     if first is None:
         return second
     if second is None:
         return first
     if isinstance(first, Tensor):
         return first + second
-    left, right = elements(first), elements(second)
-    missing = [None] * abs(len(left) - len(right))
-    left, right = (left + missing, right) if len(left) < len(right) else (left, right + missing)
-    return table([add(a, b) for a, b in zip(left, right, strict=False)])
+    count = max(len(elements(first)), len(elements(second)))
+    pairs = zip(spread(first, count), spread(second, count), strict=True)
+    return [add(a, b) for a, b in pairs]
 
 
 def zeros_like(value: Activation) -> Activation:
@@ -97,13 +106,9 @@ def fill_gaps(gradient: Activation, like: Activation) -> Activation:
         return zeros_like(like)
     if not is_table(like) or not is_table(gradient):
         return gradient
-    values = elements(gradient)
-    return table(
-        [
-            fill_gaps(values[i] if i < len(values) else None, element)
-            for i, element in enumerate(elements(like))
-        ]
-    )
+    own = elements(like)
+    pairs = zip(spread(gradient, len(own)), own, strict=True)
+    return table([fill_gaps(part, element) for part, element in pairs])
 
 
 def describe(value: Any) -> str:

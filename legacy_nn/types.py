@@ -100,5 +100,5 @@ def sizes_of(sizes) -> list[int]:
     if isinstance(sizes, rl.Tensor):
         return [int(size) for size in sizes.tolist()]
     if hasattr(sizes, "as_list"):
-        sizes = sizes.as_list()
+        sizes = list(sizes)
     return [int(size) for size in sizes]

@@ -1,0 +1,135 @@
+"""Files that people saved with Torch7, against what a real Torch7 computed from them."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+import relume as rl
+from relume import legacy_nn as nn
+
+FOLDER = Path(__file__).parents[3] / "shared" / "legacy_files"
+# Of the largest value; doubles, floats, gradients of floats.
+DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs ../shared/legacy_files")
+
+
+def file_of(name):
+    return next((FOLDER / "files").glob(f"{name}.*"), FOLDER / "files" / name)
+
+
+def truths():
+    return sorted((FOLDER / "truth").glob("*.t7")) if FOLDER.is_dir() else []
+
+
+def all_runs():
+    for path in truths():
+        for index, case in enumerate(rl.load(path).cases):
+            what = f"{path.stem}-{case.module_path}-{case.get('case')}"
+            yield pytest.param(path.stem, index, id=what)
+
+
+class OneHot(nn.Module):
+    """char-rnn's own class, as its users supply it: indices to rows of the unit matrix."""
+
+    parameter_names = ()
+
+    def compute(self, input):
+        return self._eye.index_select(0, input.detach().to(rl.int64) - 1)
+
+
+def load(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # files with something left over
+        return rl.load(file_of(name), classes={"OneHot": OneHot})
+
+
+def at(root, path):
+    for step in [] if path == "." else path.split("."):
+        key = int(step) if step.isdigit() else step
+        if isinstance(root, list):
+            root = root[key - 1]
+        else:
+            root = root[key] if isinstance(root, rl.Table) else getattr(root, key)
+    return root
+
+
+def flat(value):
+    if isinstance(value, rl.Tensor):
+        return [value.detach().to(rl.float64).numpy()]
+    if isinstance(value, (rl.Table, list)):
+        return [array for element in value for array in flat(element)]
+    return [rl.tensor([float(value)], dtype=rl.float64).numpy()]
+
+
+def check(actual, expected, tolerance, what):
+    actual, expected = flat(actual), flat(expected)
+    assert len(actual) == len(expected)
+    largest = max(abs(array).max() for array in expected if array.size)
+    for one, other in zip(actual, expected, strict=True):
+        assert one.shape == other.shape
+        if one.size:
+            error = abs(one - other).max() / max(largest, 1e-30)
+            assert error <= tolerance, f"{what} differs by {error:.3g} of the largest value"
+
+
+def ones_like(value):
+    if isinstance(value, rl.Tensor):
+        return rl.ones_like(value)
+    return rl.Table([ones_like(element) for element in value])
+
+
+@pytest.mark.parametrize(("name", "index"), list(all_runs()))
+def test_run(name, index):
+    case = list(rl.load(FOLDER / "truth" / f"{name}.t7").cases)[index]
+    try:
+        root = load(name)
+    except rl.FileFormatError as error:
+        pytest.skip(f"refused: {error}")
+    module = at(root, case.module_path)
+    if not isinstance(module, nn.Module):
+        pytest.skip(f"{getattr(module, 'torch_typename', type(module))} is not a layer of ours")
+    unknown = unknown_classes(module)
+    if unknown:
+        pytest.skip(f"has {', '.join(sorted(unknown))}")
+    is_float = case.type == "torch.FloatTensor"
+    module.evaluate()
+    module.zeroGradParameters()
+    target = case.get("target")
+    arguments = (case.input,) if target is None else (case.input, target)
+    output = module.forward(*arguments)
+    expected = (
+        case.get("output64") if is_float and case.get("output64") is not None else case.output
+    )
+    check(output, expected, FLOAT if is_float else DOUBLE, "output")
+    if case.get("gradInput") is None:
+        return
+    gradient = target if target is not None else ones_like(output)
+    expected = case.get("gradInput64") if is_float else case.gradInput
+    expected = case.gradInput if expected is None else expected
+    found = module.backward(case.input, gradient)
+    check(found, expected, FLOAT_GRADIENT if is_float else DOUBLE, "gradInput")
+    check_sums(module.parameters()[1], name, index, FLOAT_GRADIENT if is_float else DOUBLE)
+
+
+def check_sums(gradients, name, index, tolerance):
+    """The sums of the gradients of the parameters, which the json has."""
+    truth = json.loads((FOLDER / "truth" / f"{name}.json").read_text())
+    expected = truth["cases"][index].get("grad_parameters") or []
+    if expected:
+        assert len(gradients) == len(expected)
+    for gradient, one in zip(gradients, expected, strict=False):
+        assert list(gradient.shape) == one["size"]
+        values = gradient.to(rl.float64)
+        scale = max(one["abs_sum"], 1e-30)
+        assert abs(values.sum().item() - one["sum"]) / scale <= tolerance
+        assert abs(values.abs().sum().item() - one["abs_sum"]) / scale <= tolerance
+
+
+def unknown_classes(module):
+    return {
+        getattr(child, "torch_typename", str(type(child)))
+        for child in module.walk()
+        if not isinstance(child, nn.Module)
+    }

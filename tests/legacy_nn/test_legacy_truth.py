@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+
 import relume as rl
 from relume import legacy_nn as nn
 

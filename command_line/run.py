@@ -51,7 +51,7 @@ def find_network(root: Any, path: str) -> Any:
         root = object_tree.select(root, path)
     if isinstance(root, legacy_nn.Module):
         return root
-    found = list(outer_modules(root))
+    found = outer_modules(root)
     if len(found) == 1:
         return found[0][1]
     where = f"{path!r}" if path else "the file"
@@ -63,10 +63,12 @@ def find_network(root: Any, path: str) -> Any:
 
 
 def outer_modules(root: Any) -> list[tuple[str, Any]]:
-    """Modules by path, without those inside of modules."""
+    """Modules by path, without criterions and without those inside of modules."""
     found: list[tuple[str, Any]] = []
     for node in object_tree.walk(root, skip_scratch=True):
-        if isinstance(node.value, legacy_nn.Module) and node.same_as is None:
+        if isinstance(node.value, legacy_nn.Criterion) or node.same_as is not None:
+            continue
+        if isinstance(node.value, legacy_nn.Module):
             inside = any(node.path.startswith(f"{path}.") for path, _ in found)
             if not inside:
                 found.append((node.path, node.value))

@@ -13,6 +13,7 @@ Dimensions and labels count from 1, as in Torch7. `layer(x)` is the modern face,
 
 from relume.legacy_nn import (
     aliases,
+    char_rnn,
     container,
     convolution,
     criterion,
@@ -51,6 +52,7 @@ _ROOMS = (
     _lookup_layers,
     criterion,
     gmodule,
+    char_rnn,
 )
 
 __all__ = [

@@ -29,24 +29,39 @@ inline void for_each_row(const LineBlock& block, const Row& row) {
 // One number per line, while it is being folded and afterwards.
 template <class A>
 struct Accumulators {
-  alignas(64) A values[kMaxLineWidth];
+  alignas(64) A values[kMaxLineWidth] = {};
   A& operator[](int64_t i) { return values[i]; }
   const A& operator[](int64_t i) const { return values[i]; }
 };
 
-// Folds the elements of every line: add(accumulator, element). A single line's lanes are
-// folded into one at the end, and all of them hold the result.
+template <class A, class Add, class Element>
+inline A fold_line(int64_t length, A start, const Add& add, const Element& element) {
+  A lanes[kLanes];
+  for (A& lane : lanes) lane = start;
+  int64_t i = 0;
+  for (; i + kLanes <= length; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] = add(lanes[lane], element(i + lane));
+  }
+  A total = start;
+  for (; i < length; i++) total = add(total, element(i));
+  for (A lane : lanes) total = add(total, lane);
+  return total;
+}
+
+// Folds the elements of every line: add(accumulator, element). All lanes of a single line hold
+// its result.
 template <class A, class Add, class Element>
 inline void fold(const LineBlock& block, A start, const Add& add, const Element& element, Accumulators<A>& result) {
-  for (int64_t i = 0; i < accumulator_count(block); i++) result[i] = start;
+  if (is_single(block)) {
+    const A total = fold_line(block.length, start, add, element);
+    for (int64_t i = 0; i < kLanes; i++) result[i] = total;
+    return;
+  }
+  for (int64_t i = 0; i < block.width; i++) result[i] = start;
   for_each_row(block, [&](int64_t place, int64_t count) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; i++) result[i] = add(result[i], element(place + i));
   });
-  if (!is_single(block)) return;
-  A total = start;
-  for (int64_t i = 0; i < kLanes; i++) total = add(total, result[i]);
-  for (int64_t i = 0; i < kLanes; i++) result[i] = total;
 }
 
 template <class Store>
@@ -57,17 +72,15 @@ inline void for_each_element(const LineBlock& block, const Store& store) {
   });
 }
 
-template <class T>
-inline T larger(T a, T b) {
-  return b > a ? b : a;
-}
-inline double plus(double a, double b) { return a + b; }
+// Objects rather than functions: they are inlined into the loops.
+constexpr auto larger = [](auto a, auto b) { return b > a ? b : a; };
+constexpr auto plus = [](double a, double b) { return a + b; };
 
 // result = exp(input - largest of its line); the sums of those, and the largest.
 template <class T>
 inline void exponentials(const LineBlock& block, const T* input, T* result, Accumulators<T>& largest,
                          Accumulators<double>& sum) {
-  fold(block, static_cast<T>(-__builtin_inf()), larger<T>, [=](int64_t i) { return input[i]; }, largest);
+  fold(block, static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
   for_each_element(block, [&](int64_t place, int64_t line) { result[place] = math::exp(input[place] - largest[line]); });
   fold(block, 0.0, plus, [=](int64_t i) { return static_cast<double>(result[i]); }, sum);
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallest = 64;          // free lists hold multiples of this
 constexpr int kListCount = 16;                 // up to 1024 bytes
-constexpr int kListCapacity = 256;             // blocks kept per list and thread
+constexpr std::size_t kListBytes = std::size_t{2} << 20;  // kept per list and thread: Lua frees thousands at once
 constexpr std::size_t kLarge = std::size_t{1} << 20;     // from here on blocks are cached
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 }  // namespace
@@ -151,7 +151,7 @@ void free_memory(void* pointer, std::size_t bytes) {
   const std::size_t units = bytes ? (bytes + kSmallest - 1) / kSmallest : 1;
   if (units <= kListCount) {
     FreeLists& lists = *thread_state().free_lists;
-    if (lists.counts[units - 1] < kListCapacity) {
+    if (lists.counts[units - 1] * units * kSmallest < kListBytes) {
       auto* block = static_cast<FreeLists::Block*>(pointer);
       block->next = lists.heads[units - 1];
       lists.heads[units - 1] = block;

@@ -86,7 +86,8 @@ local any_storage = types.by_class.Byte.storage_pointer
 local address_type = ffi.typeof 'uintptr_t'
 local void_pointer = ffi.typeof 'void *'
 
-local core = {C = C, max_dims = 16}
+-- `raw_type` is Lua's own `type`; the global one calls tensors userdata, as Torch7 did.
+local core = {C = C, max_dims = 16, raw_type = type}
 
 -- Raises the core's message as an error of the caller of the function that called `fail`.
 local function fail()
@@ -95,24 +96,32 @@ end
 core.fail = fail
 
 ----------------------------------------------------------------------------------------
--- Ownership. Lua's collector sees a 24-byte cdata, not the memory behind it, so bytes are
--- counted here and a collection is forced each time that much has been handed out.
+-- Ownership. Lua's collector sees a 24-byte cdata, not the memory behind it, so objects and
+-- bytes are counted here and a collection is forced each time that many have been handed out.
 
-local collect_every = 64 * 2 ^ 20
-local pending_bytes = 0
+local body_bytes = 600  -- of a small tensor with its storage
+local most_bytes = 64 * 2 ^ 20
+-- Few enough to stay in the processor's cache, more where Lua's own heap is large: a
+-- collection takes time in proportion to that.
+local fewest_objects, objects_per_kilobyte = 4000, 4
+
+local pending_bytes, pending_objects = 0, 0
+local object_limit = fewest_objects
+
+local function collect_now()
+   pending_bytes, pending_objects = 0, 0
+   collectgarbage()
+   object_limit = math.max(fewest_objects, objects_per_kilobyte * collectgarbage('count'))
+end
 
 local function count_bytes(bytes)
    pending_bytes = pending_bytes + bytes
-   if pending_bytes > collect_every then
-      pending_bytes = 0
-      collectgarbage()
-   end
+   pending_objects = pending_objects + 1
+   if pending_bytes > most_bytes or pending_objects > object_limit then collect_now() end
 end
 core.count_bytes = count_bytes
 
 local release_tensor, release_storage = C.relume_tensor_release, C.relume_storage_release
-local body_bytes = 400
-
 -- Wraps a tensor that the caller owns; it is released with the cdata.
 local function adopt(pointer, fresh_bytes)
    if pointer == nil then fail() end

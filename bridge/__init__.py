@@ -1,0 +1,15 @@
+"""Lua beside Python, on the same tensors.
+
+>>> import relume as rl
+>>> lua = rl.bridge.Lua()
+>>> lua.eval("torch.ones(2, 2):sum()")
+4
+"""
+
+from __future__ import annotations
+
+from relume.bridge.errors import LuaError
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
+from relume.bridge.runtime import Lua
+
+__all__ = ["Lua", "LuaError", "LuaFunction", "LuaObject", "LuaTable"]

@@ -1,0 +1,205 @@
+"""How values cross between Python and Lua. docs/bridge.md has the rules as a table.
+
+Each value is passed as a plain value that lupa can carry and one letter that says what it
+stands for; bridge/lua/relume/bridge.lua is the other half and lists the letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import relume as rl
+from relume import _C
+from relume.bridge import graphs
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, Proxy
+
+if TYPE_CHECKING:
+    from relume.bridge.runtime import Lua
+
+__all__ = ["Handle", "decode", "decode_all", "encode_all"]
+
+# Lua's numbers are doubles: beyond this, neighbouring integers become one.
+LARGEST_EXACT_INTEGER = 2**53
+
+
+class Handle:
+    """A Python object on the Lua side."""
+
+    __slots__ = ("identity", "target")
+
+    def __init__(self, target: Any):
+        self.target = target
+        self.identity = id(target)
+
+
+# ---- Python to Lua ----
+
+
+def _encode_int(lua: Lua, value: int) -> tuple[str, Any]:
+    if not -LARGEST_EXACT_INTEGER <= value <= LARGEST_EXACT_INTEGER:
+        raise OverflowError(
+            f"the integer {value} is no exact Lua number (those end at 2^53); pass float({value}) "
+            "to round it, or a tensor of int64"
+        )
+    return "v", int(value)
+
+
+def _encode_str(lua: Lua, value: str) -> tuple[str, Any]:
+    return "v", value.encode("utf-8", "surrogateescape")
+
+
+def _encode_plain(lua: Lua, value: Any) -> tuple[str, Any]:
+    return "v", value
+
+
+def _encode_tensor(lua: Lua, value: rl.Tensor) -> tuple[str, Any]:
+    if value.device.type != "cpu":
+        raise ValueError(
+            f"Lua sees tensors in the memory of the CPU only, this one is on {value.device}; "
+            'move it with t.to("cpu")'
+        )
+    return "t", value._address
+
+
+def _encode_storage(lua: Lua, value: rl.Storage) -> tuple[str, Any]:
+    return "s", value._address
+
+
+def _encode_array(lua: Lua, value: np.ndarray) -> tuple[str, Any]:
+    tensor = rl.from_numpy(value)
+    lua._keep_alive(tensor)
+    return _encode_tensor(lua, tensor)
+
+
+def _encode_number(lua: Lua, value: np.generic) -> tuple[str, Any]:
+    item = value.item()
+    encoder = _ENCODERS.get(type(item))
+    if encoder is None:
+        raise TypeError(f"a {type(value).__name__} has no counterpart in Lua")
+    return encoder(lua, item)
+
+
+def _encode_proxy(lua: Lua, value: Proxy) -> tuple[str, Any]:
+    if value._runtime is not lua:
+        raise ValueError(
+            "this Lua object belongs to another runtime; copy it with .to_python() and pass that"
+        )
+    return "v", value._reference
+
+
+def _encode_graph(lua: Lua, value: Any) -> tuple[str, Any]:
+    return "v", graphs.to_lua(lua, value)
+
+
+def _encode_function(lua: Lua, value: Callable) -> tuple[str, Any]:
+    return "p", Handle(value)
+
+
+def _encode_object(lua: Lua, value: Any) -> tuple[str, Any]:
+    return "o", Handle(value)
+
+
+_ENCODERS: dict[type, Callable[[Lua, Any], tuple[str, Any]]] = {
+    type(None): _encode_plain,
+    bool: _encode_plain,
+    float: _encode_plain,
+    bytes: _encode_plain,
+    int: _encode_int,
+    str: _encode_str,
+    rl.Tensor: _encode_tensor,
+    rl.Storage: _encode_storage,
+    np.ndarray: _encode_array,
+    LuaFunction: _encode_proxy,
+    LuaTable: _encode_proxy,
+    LuaObject: _encode_proxy,
+}
+_FUNCTION_TYPES = (
+    type(lambda: None),
+    type(len),
+    type(str.join),
+    type("".join),
+    type(_encode_plain.__get__(0)),
+)
+
+
+def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[str, Any]]:
+    """For types that are met for the first time."""
+    kind = type(value)
+    for base in kind.__mro__[:-1]:
+        if base in _ENCODERS:
+            return _ENCODERS[base]
+    if isinstance(value, np.generic):
+        return _encode_number
+    if graphs.is_structure(value):
+        return _encode_graph
+    if isinstance(value, _FUNCTION_TYPES):
+        return _encode_function
+    return _encode_object
+
+
+def encode(lua: Lua, value: Any) -> tuple[str, Any]:
+    """A value as (kind, what lupa carries).
+
+    Raises:
+        OverflowError: an integer that a Lua number cannot hold exactly.
+    """
+    kind = type(value)
+    encoder = _ENCODERS.get(kind)
+    if encoder is None:
+        encoder = _ENCODERS[kind] = _find_encoder(value)
+    return encoder(lua, value)
+
+
+def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]]:
+    """Several values as (kinds or None, what lupa carries)."""
+    kinds = ""
+    carried = []
+    for value in values:
+        kind, plain = encode(lua, value)
+        kinds += kind
+        carried.append(plain)
+    if kinds.strip("v"):
+        return kinds.encode(), carried
+    return None, carried
+
+
+# ---- Lua to Python ----
+
+
+def _decode_plain(lua: Lua, value: Any) -> Any:
+    if type(value) is bytes:
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    return value
+
+
+_DECODERS: dict[str, Callable[[Lua, Any], Any]] = {
+    "v": _decode_plain,
+    "t": lambda lua, address: _C.adopt_tensor(address),
+    "s": lambda lua, address: _C.adopt_storage(address),
+    "l": LuaTable,
+    "c": LuaObject,
+    "f": LuaFunction,
+    "o": lambda lua, handle: handle.target,
+    "x": lambda lua, handle: handle.target,
+    "i": lambda lua, digits: int(digits),
+}
+
+
+def decode(lua: Lua, kind: str, value: Any) -> Any:
+    """A value that came from Lua."""
+    return _DECODERS[kind](lua, value)
+
+
+def decode_all(lua: Lua, kinds: bytes | None, values: Iterable[Any]) -> list[Any]:
+    """Several values that came from Lua."""
+    if kinds is None:
+        return [_decode_plain(lua, value) for value in values]
+    return [_DECODERS[kind](lua, value) for kind, value in zip(kinds.decode(), values)]
+
+

@@ -1,0 +1,49 @@
+"""What goes wrong in Lua, in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["LuaError"]
+
+
+class LuaError(RuntimeError):
+    """An error that Lua code raised.
+
+    A Python exception that passes through Lua is not one of these: it arrives as itself, with
+    Lua's stack in its `lua_traceback`.
+
+    Attributes:
+        value: what was raised: the message, or any value given to `error`.
+        lua_traceback: Lua's stack where it was raised, a line per level.
+
+    >>> import relume as rl
+    >>> with rl.bridge.Lua() as lua:
+    ...     try:
+    ...         lua.execute("error('out of paint')")
+    ...     except rl.bridge.LuaError as error:
+    ...         print(error.message)
+    [string "execute"]:1: out of paint
+    """
+
+    def __init__(self, message: str, value: Any = None, lua_traceback: str = ""):
+        super().__init__(message)
+        self.message = message
+        self.value = value
+        self.lua_traceback = lua_traceback
+
+    def __str__(self) -> str:
+        if not self.lua_traceback:
+            return self.message
+        return f"{self.message}\nLua stack:\n{self.lua_traceback}"
+
+
+def note_lua_stack(error: BaseException, stack: str) -> None:
+    """Adds Lua's stack to a Python exception that went through Lua."""
+    earlier = getattr(error, "lua_traceback", "")
+    try:
+        error.lua_traceback = f"{earlier}\n{stack}" if earlier else stack  # type: ignore[attr-defined]
+    except AttributeError:
+        return  # an exception class without room for attributes
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"Lua stack:\n{stack}")

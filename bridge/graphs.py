@@ -1,0 +1,128 @@
+"""Whole graphs of objects across the border: structure is copied, tensors are shared.
+
+A Torch object is a class name and fields, in a file, in Python and in Lua. Going across is a
+walk over that graph; what was one object on one side is one object on the other. Nothing
+recurses, so chains of any depth pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from relume.converters.lua_function import LuaFunction as LuaFunctionRecord
+from relume.converters.table import Table
+from relume.converters.torch_object import TorchObject
+
+if TYPE_CHECKING:
+    from relume.bridge.proxies import Proxy
+    from relume.bridge.runtime import Lua
+
+__all__ = ["is_structure", "to_lua", "to_python"]
+
+_PAIRS_PER_CALL = 500  # far below the number of arguments that Lua takes
+
+
+def is_structure(value: Any) -> bool:
+    """Is this a container, or an object of a Torch class, that is rebuilt on the Lua side?"""
+    from relume import legacy_nn
+
+    return isinstance(value, (dict, list, tuple, Table, TorchObject, legacy_nn.Module))
+
+
+def _typename(value: Any) -> str:
+    if isinstance(value, (dict, list, tuple, Table)):
+        return ""
+    return value.torch_typename
+
+
+def _entries(value: Any) -> list[tuple[Any, Any]]:
+    """Keys and values as Lua is to see them: sequences count from 1."""
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value, 1))
+    if isinstance(value, (dict, Table)):
+        return list(value.items())
+    if isinstance(value, TorchObject):
+        if value.payload is not None:
+            raise TypeError(
+                f"an object of class {value.torch_typename} wrote itself in a format of its own; "
+                "Lua cannot be given its fields"
+            )
+        return list(value.fields.items())
+    return list(value._fields().items())
+
+
+def to_lua(lua: Lua, root: Any) -> Any:
+    """Builds `root` and all that it holds in Lua; returns lupa's reference to it."""
+    from relume.bridge.crossing import encode
+
+    numbers = {id(root): 1}
+    queue = [root]
+    state = lua._graph("begin")
+    made = 0
+    position = 0
+    while position < len(queue):
+        kinds = ""
+        carried: list[Any] = []
+        for key, value in _entries(queue[position]):
+            if value is None or isinstance(value, LuaFunctionRecord):
+                continue
+            for part in (key, value):
+                if is_structure(part):
+                    number = numbers.get(id(part))
+                    if number is None:
+                        queue.append(part)
+                        number = numbers[id(part)] = len(queue)
+                    kinds, plain = kinds + "r", number
+                else:
+                    kind, plain = encode(lua, part)
+                    kinds += kind
+                carried.append(plain)
+        if made < len(queue):
+            names = "".join(_typename(value) + "\n" for value in queue[made:])
+            lua._graph("make", state, names.encode())
+            made = len(queue)
+        step = 2 * _PAIRS_PER_CALL
+        for start in range(0, len(carried), step):
+            part = carried[start : start + step]
+            lua._graph("fill", state, position + 1, kinds[start : start + step].encode(), *part)
+        position += 1
+    return lua._graph("object", state, 1)
+
+
+def to_python(lua: Lua, proxy: Proxy) -> Any:
+    """Rebuilds a Lua table or object, and all that it holds, in Python."""
+    from relume import legacy_nn
+    from relume.bridge.crossing import decode
+
+    objects: dict[int, Any] = {}
+    found: list[tuple[int, str, str, list[Any]]] = []
+
+    def visit(number: int, typename: bytes, kinds: bytes, values: Any) -> None:
+        letters = kinds.decode()
+        carried = [values[i + 1] for i in range(len(letters))]
+        found.append((number, typename.decode(), letters, carried))
+
+    lua._graph("walk", proxy._reference, visit)
+    for number, typename, _, _ in found:
+        if not typename:
+            objects[number] = Table()
+        else:
+            cls = legacy_nn.lookup(typename)
+            objects[number] = cls.__new__(cls) if cls else TorchObject(typename)
+    fields: dict[int, dict[Any, Any]] = {}
+    for number, _, kinds, values in found:
+        parts = [
+            objects[value] if kind == "r" else decode(lua, kind, value)
+            for kind, value in zip(kinds, values)
+        ]
+        pairs = dict(zip(parts[::2], parts[1::2]))
+        target = objects[number]
+        if isinstance(target, Table):
+            target.update(pairs)
+        elif isinstance(target, TorchObject):
+            target.fields.update(pairs)
+        else:
+            fields[number] = pairs
+    for number, own in fields.items():
+        objects[number]._load_fields(own, 1)
+    return objects[1]

@@ -1,0 +1,48 @@
+-- nn.LookupTable(entries, size): rows of a matrix by their 1-based numbers.
+local core = require 'relume.ffi'
+
+local LookupTable, parent = torch.class('nn.LookupTable', 'nn.Module')
+
+function LookupTable:__init(nIndex, nOutput, paddingValue, maxNorm, normType)
+   parent.__init(self)
+   self.weight = torch.Tensor(nIndex, nOutput)
+   self.gradWeight = torch.Tensor(nIndex, nOutput):zero()
+   self.paddingValue = paddingValue or 0
+   self.maxNorm = maxNorm
+   self.normType = normType
+   self:reset()
+end
+
+function LookupTable:reset(stdv)
+   self.weight:normal(0, stdv or 1)
+end
+
+-- The input as 0-based positions, checked.
+local function positions(self, input)
+   local index = input:contiguous():long()
+   if index:min() < 1 or index:max() > self.weight:size(1) then
+      error('index out of range: expected numbers from 1 to ' .. self.weight:size(1), 3)
+   end
+   return index - 1
+end
+
+function LookupTable:updateOutput(input)
+   if input:dim() > 2 then error('input must be a vector or matrix') end
+   local rows = core.call('embedding', self.weight, positions(self, input))
+   self.output:resizeAs(rows):copy(rows)
+   return self.output
+end
+
+function LookupTable:updateGradInput(input, gradOutput)
+   self.gradInput:resize(input:size()):zero()
+   return self.gradInput
+end
+
+function LookupTable:accGradParameters(input, gradOutput, scale)
+   local gradient = core.call('embedding_backward', gradOutput, positions(self, input),
+      self.weight:size(1))
+   if self.paddingValue > 0 then gradient:select(1, self.paddingValue):zero() end
+   self.gradWeight:add(scale or 1, gradient)
+end
+
+function LookupTable:__tostring__() return torch.type(self) end

@@ -1,0 +1,19 @@
+-- The `nn` package in Lua, on the same tensors and ops as everything else. It never calls
+-- into Python.
+require 'torch'
+
+nn = nn or {}
+
+require 'nn.utils'
+require 'nn.Module'
+require 'nn.containers'
+require 'nn.pointwise'
+require 'nn.softmax'
+require 'nn.Linear'
+require 'nn.LookupTable'
+require 'nn.Dropout'
+require 'nn.tables'
+require 'nn.reshaping'
+require 'nn.criterions'
+
+return nn

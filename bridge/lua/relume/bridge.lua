@@ -1,0 +1,269 @@
+-- The Lua half of the border to Python; bridge/crossing.py is the other half.
+--
+-- Values cross as lupa passes them, with a string of kinds in front, one letter a value,
+-- or nil when all of them are plain:
+--    v  nil, boolean, number, string, or a Lua object as lupa wraps it
+--    t  a tensor, s a storage: the address as a number. To Lua it is borrowed; to Python
+--       it brings a reference of its own.
+--    l  a table, c an object of a torch.class, f a function: to Python only
+--    p  a Python function, o another Python object: lupa's handle
+--    i  a 64-bit integer as a string of digits
+--    r  (graphs only) the number of another object of the graph
+-- A failed call answers with the kinds 'E'.
+local ffi = require 'ffi'
+local class = require 'torch.class'
+local core = require 'relume.ffi'
+
+local C = core.C
+local raw_type = core.raw_type
+local tensor_row, storage_row = core.tensor_row, core.storage_row
+local select, unpack, concat = select, unpack, table.concat
+
+local bridge = {}
+
+-- Set by Python: call(handle, kinds, ...), get(handle, name), set(handle, name, kinds, value),
+-- text(handle), traceback(handle).
+local python = {}
+bridge.python = python
+
+----------------------------------------------------------------------------------------
+-- Python objects in Lua.
+
+-- An object is a table with a handle; functions are Lua functions, whose handle is noted.
+local PythonObject = {}
+local function_handles = setmetatable({}, {__mode = 'k'})
+local functions_by_identity = setmetatable({}, {__mode = 'v'})
+local objects_by_identity = setmetatable({}, {__mode = 'v'})
+
+-- An exception on its way through Lua: a table that behaves like its message.
+local PythonError = {}
+
+local encode, decode
+
+-- The tape is off while Lua runs (nn has its own backward); Python functions called from
+-- Lua see it as their caller had set it.
+local outer_grad_mode = 1
+
+local function raise_or_return(kinds, ...)
+   C.relume_grad_mode(0)
+   if kinds == 'E' then
+      local handle, text = ...
+      error(setmetatable({handle = handle, message = text}, PythonError), 0)
+   end
+   return decode(kinds, ...)
+end
+
+local function call_python(handle, ...)
+   C.relume_grad_mode(outer_grad_mode)
+   return raise_or_return(python.call(handle, encode(...)))
+end
+
+local function wrap_function(handle, identity)
+   local known = functions_by_identity[identity]
+   if known then return known end
+   local function f(...) return call_python(handle, ...) end
+   function_handles[f] = handle
+   functions_by_identity[identity] = f
+   return f
+end
+
+local function wrap_object(handle, identity)
+   local known = objects_by_identity[identity]
+   if known then return known end
+   local object = setmetatable({handle = handle}, PythonObject)
+   objects_by_identity[identity] = object
+   return object
+end
+
+function PythonObject.__index(object, key)
+   C.relume_grad_mode(outer_grad_mode)
+   local value = raise_or_return(python.get(rawget(object, 'handle'), encode(key)))
+   if raw_type(value) ~= 'function' then return value end
+   -- object:method(x) and object.method(x) are the same call in Python
+   return function(first, ...)
+      if rawequal(first, object) then return value(...) end
+      return value(first, ...)
+   end
+end
+function PythonObject.__newindex(object, key, value)
+   raise_or_return(python.set(rawget(object, 'handle'), encode(key, value)))
+end
+function PythonObject.__call(object, ...) return call_python(rawget(object, 'handle'), ...) end
+function PythonObject.__tostring(object) return python.text(rawget(object, 'handle')) end
+
+function PythonError.__tostring(failure) return rawget(failure, 'message') end
+function PythonError.__concat(a, b) return tostring(a) .. tostring(b) end
+function PythonError.__index(failure, key)
+   if key == 'exception' then
+      return setmetatable({handle = rawget(failure, 'handle')}, PythonObject)
+   elseif key == 'traceback' then
+      return python.traceback(rawget(failure, 'handle'))
+   end
+   -- err:match('...') works as on a message
+   local method = string[key]
+   if method then
+      return function(_, ...) return method(rawget(failure, 'message'), ...) end
+   end
+end
+
+----------------------------------------------------------------------------------------
+-- Values.
+
+local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
+
+local function encode_one(value)
+   local kind = raw_type(value)
+   if kind == 'number' or kind == 'string' or kind == 'boolean' or kind == 'nil' then
+      return 'v', value
+   elseif kind == 'cdata' then
+      if tensor_row(value) then return 't', core.give_tensor(value) end
+      if storage_row(value) then
+         C.relume_storage_retain(value)
+         return 's', core.address_of(value)
+      end
+      if ffi.istype(int64, value) or ffi.istype(uint64, value) then
+         return 'i', (tostring(value):gsub('U?LL$', ''))
+      end
+      return 'v', value
+   elseif kind == 'table' then
+      local mt = getmetatable(value)
+      if mt == nil then return 'l', value end
+      if mt == PythonObject or mt == PythonError then return 'o', rawget(value, 'handle') end
+      return class.typename(value) and 'c' or 'l', value
+   elseif kind == 'function' then
+      local handle = function_handles[value]
+      if handle then return 'o', handle end
+      return 'f', value
+   end
+   return 'v', value
+end
+
+function encode(...)
+   local count = select('#', ...)
+   if count == 0 then return end
+   if count == 1 then
+      local kind, value = encode_one((...))
+      if kind == 'v' then return nil, value end
+      return kind, value
+   end
+   local kinds, values = {}, {...}
+   local plain = true
+   for i = 1, count do
+      kinds[i], values[i] = encode_one(values[i])
+      if kinds[i] ~= 'v' then plain = false end
+   end
+   return not plain and concat(kinds) or nil, unpack(values, 1, count)
+end
+bridge.encode = encode
+
+-- A handle of Python knows the identity of what it stands for.
+local function decode_one(kind, value)
+   if kind == 'v' then return value end
+   if kind == 't' then return core.tensor_at(value) end
+   if kind == 's' then return core.storage_at(value) end
+   if kind == 'p' then return wrap_function(value, value.identity) end
+   if kind == 'o' then return wrap_object(value, value.identity) end
+   error('unknown kind of value from Python: ' .. tostring(kind))
+end
+
+function decode(kinds, ...)
+   if kinds == nil then return ... end
+   if #kinds == 1 then return decode_one(kinds, (...)) end
+   local count = #kinds
+   local values = {...}
+   for i = 1, count do
+      local kind = kinds:sub(i, i)
+      if kind ~= 'v' then values[i] = decode_one(kind, values[i]) end
+   end
+   return unpack(values, 1, count)
+end
+
+----------------------------------------------------------------------------------------
+-- Calls from Python.
+
+-- What an error becomes on its way to Python: its value and the stack where it arose.
+local function describe_error(value)
+   local stack = debug.traceback('', 2):gsub('^%s*stack traceback:%s*\n?', '')
+   return {value = value, stack = stack}
+end
+
+local function finish(previous_mode, previous_outer, ok, ...)
+   C.relume_grad_mode(previous_mode)
+   outer_grad_mode = previous_outer
+   if ok then return encode(...) end
+   local failure = ...
+   if raw_type(failure) ~= 'table' then  -- the handler itself failed: no memory, no stack
+      return 'E', 'v', failure, ''
+   end
+   local kind, value = encode_one(failure.value)
+   if getmetatable(failure.value) == PythonError then kind = 'x' end
+   local text = kind ~= 'x' and kind ~= 'v' and tostring(failure.value) or nil
+   return 'E', kind, value, failure.stack, text
+end
+
+function bridge.call(f, kinds, ...)
+   local mode, outer = C.relume_grad_mode(0), outer_grad_mode
+   outer_grad_mode = mode
+   return finish(mode, outer, xpcall(f, describe_error, decode(kinds, ...)))
+end
+
+----------------------------------------------------------------------------------------
+-- What Python does with Lua objects.
+
+bridge.operations = {
+   get = function(object, key) return object[key] end,
+   set = function(object, key, value) object[key] = value end,
+   length = function(object) return #object end,
+   same = function(a, b) return rawequal(a, b) end,
+   pointer = function(object) return class.pointer(object) end,
+   typename = function(object) return class.type(object) end,
+   text = function(object) return tostring(object) end,
+   -- All keys and values, one after another.
+   pairs = function(object)
+      local list, n = {}, 0
+      for key, value in pairs(object) do
+         list[n + 1], list[n + 2] = key, value
+         n = n + 2
+      end
+      return unpack(list, 1, n)
+   end,
+   -- Does `object[name]` act on its object? Functions of classes and fields do.
+   method = function(object, name)
+      local f = object[name]
+      if raw_type(f) == 'function' then return f, true end
+      return f, false
+   end,
+   compile = function(source, name)
+      local chunk, message = loadstring(source, name)
+      if not chunk then error(message, 0) end
+      return chunk
+   end,
+   load_file = function(path)
+      local chunk, message = loadfile(path)
+      if not chunk then error(message, 0) end
+      return chunk
+   end,
+   set_arguments = function(path, ...)
+      arg = {...}
+      arg[0] = path
+   end,
+   require = function(name) return require(name) end,
+   globals = function() return _G end,
+   flush = function() io.stdout:flush() end,
+   collect = function()
+      collectgarbage()
+      collectgarbage()
+   end,
+   -- Lets go of everything that Lua code has made.
+   close = function()
+      local globals, collect = _G, collectgarbage
+      for _, place in ipairs {package.loaded, python, globals} do
+         for key in next, place do place[key] = nil end
+      end
+      collect()
+      collect()
+   end,
+}
+
+bridge.decode_one, bridge.encode_one = decode_one, encode_one
+return bridge

@@ -1,0 +1,101 @@
+-- Whole graphs of objects across the border: tables and objects of classes are rebuilt on
+-- the other side, tensors and storages go by reference, and what was one object stays one.
+--
+-- Python to Lua: make(typename) for every object, then fill(number, kinds, key, value, ...).
+-- Lua to Python: walk(root) calls back in the same two steps.
+local bridge = require 'relume.bridge'
+local class = require 'torch.class'
+
+local graph = {}
+local decode_one, encode_one = bridge.decode_one, bridge.encode_one
+
+-- A class that no Lua code has defined is declared on the spot, so that its objects have a
+-- type; methods that are defined later are found.
+local function metatable_for(typename)
+   local mt = class.getmetatable(typename)
+   if mt then return mt end
+   local package_name = typename:match('^(%w+)%.')
+   if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
+   mt = class.getmetatable(typename)
+   if mt then return mt end
+   local place = _G
+   for part in typename:gmatch('([^.]+)%.') do
+      place[part] = place[part] or {}
+      place = place[part]
+   end
+   return class.class(typename)
+end
+
+-- Starts a graph; objects are known by number until it is done.
+function graph.begin()
+   return {objects = {}}
+end
+
+-- `typenames` are separated by line ends; an empty one is a plain table.
+function graph.make(state, typenames)
+   local objects = state.objects
+   for typename in typenames:gmatch('([^\n]*)\n') do
+      local object = {}
+      if typename ~= '' then
+         local mt = metatable_for(typename)
+         if mt.__factory and not rawget(mt, '__newindex__') then
+            object = mt.__factory()
+         else
+            setmetatable(object, mt)
+         end
+      end
+      objects[#objects + 1] = object
+   end
+end
+
+local function decode_entry(objects, kind, value)
+   if kind == 'r' then return objects[value] end
+   return decode_one(kind, value)
+end
+
+function graph.fill(state, number, kinds, ...)
+   local objects = state.objects
+   local object = objects[number]
+   local values = {...}
+   for i = 1, #kinds, 2 do
+      local key = decode_entry(objects, kinds:sub(i, i), values[i])
+      local value = decode_entry(objects, kinds:sub(i + 1, i + 1), values[i + 1])
+      rawset(object, key, value)
+   end
+end
+
+-- The object with this number, once the graph is filled.
+function graph.object(state, number)
+   return state.objects[number]
+end
+
+----------------------------------------------------------------------------------------
+
+-- Lists every table and object that can be reached: visit(number, typename, kinds, ...) for
+-- each, in the order of their numbers. Nothing recurses.
+function graph.walk(root, visit)
+   local numbers, queue = {[root] = 1}, {root}
+   local next_one = 1
+   while queue[next_one] ~= nil do
+      local object = queue[next_one]
+      local kinds, values, n = {}, {}, 0
+      for key, value in next, object do
+         for part = 1, 2 do
+            n = n + 1
+            local kind, crossed = encode_one((select(part, key, value)))
+            if kind == 'l' or kind == 'c' then
+               if not numbers[crossed] then
+                  queue[#queue + 1] = crossed
+                  numbers[crossed] = #queue
+               end
+               kind, crossed = 'r', numbers[crossed]
+            end
+            kinds[n], values[n] = kind, crossed
+         end
+      end
+      visit(next_one, class.typename(object) or '', table.concat(kinds), values)
+      next_one = next_one + 1
+   end
+end
+
+return graph

@@ -1,0 +1,285 @@
+"""A Lua runtime: one LuaJIT with relume's `torch`, beside Python in one process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import weakref
+from pathlib import Path
+from typing import Any
+
+from lupa import luajit21
+
+import relume as rl
+from relume import _C
+from relume.bridge.crossing import Handle, decode, decode_all, encode_all
+from relume.bridge.errors import LuaError, note_lua_stack
+from relume.bridge.proxies import LuaTable
+
+__all__ = ["Lua"]
+
+LUA_FOLDER = Path(__file__).parent / "lua"
+
+_START = b"""
+local folder, library = ...
+package.path = folder .. '/?.lua;' .. folder .. '/?/init.lua;' .. package.path
+package.preload['relume.library'] = function() return library end
+require 'torch'
+return require 'relume.bridge', require 'relume.graph'
+"""
+
+
+class Lua:
+    """A LuaJIT with `torch`, `nn` and `nngraph` on relume's own engine.
+
+    Tensors, storages and NumPy arrays go in and out without a copy; lists and dicts become
+    Lua tables; Lua's tables, functions and objects come out as live proxies (`LuaTable`,
+    `LuaFunction`, `LuaObject`). docs/bridge.md has all rules.
+
+    A runtime may be used from several threads, one at a time; runtimes of their own run side
+    by side.
+
+    >>> import relume as rl
+    >>> lua = rl.bridge.Lua()
+    >>> x = rl.zeros(3, dtype=rl.float64)
+    >>> lua.execute("local x = ...; x:add(1)", x)
+    >>> x.tolist()
+    [1.0, 1.0, 1.0]
+    >>> lua.eval("1 + 1")
+    2
+    >>> lua.close()
+    """
+
+    def __init__(self) -> None:
+        runtime = luajit21.LuaRuntime(
+            unpack_returned_tuples=True,
+            encoding=None,
+            register_eval=False,
+            register_builtins=False,
+        )
+        start = runtime.eval(b"function(source, ...) return assert(loadstring(source))(...) end")
+        folder, library = os.fsencode(LUA_FOLDER), os.fsencode(_C.__file__)
+        bridge, graph = start(_START, folder, library)
+        self._runtime: Any = runtime
+        self._invoke = bridge[b"call"]
+        self._operations = {
+            name.decode(): f for name, f in bridge[b"operations"].items()
+        }
+        self._graph_functions = {
+            name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
+        }
+        self._interrupt: BaseException | None = None
+        self._kept: list[Any] = []
+        _install_callbacks(bridge[b"python"], self)
+
+    # ---- running ----
+
+    def execute(self, source: str | bytes, *args: Any) -> Any:
+        """Runs Lua source; `args` are its `...`.
+
+        Returns:
+            What the chunk returns: None, a value, or a tuple of several.
+
+        Raises:
+            LuaError: the source has a mistake, or raised an error.
+            Exception: of a Python function that the source called, unchanged.
+
+        >>> lua = rl.bridge.Lua()
+        >>> lua.execute("local a, b = ...; return b, a", 1, 2)
+        (2, 1)
+        """
+        return self._run_chunk(self._compile(source, "=[string \"execute\"]"), args)
+
+    def eval(self, expression: str | bytes) -> Any:
+        """The value of a Lua expression (several, separated by commas: a tuple).
+
+        >>> rl.bridge.Lua().eval("#'four', 2 ^ 10")
+        (4, 1024)
+        """
+        if isinstance(expression, str):
+            expression = expression.encode()
+        return self._run_chunk(self._compile(b"return " + expression, "=[string \"eval\"]"), ())
+
+    def run(self, path: str | os.PathLike[str], *args: Any) -> Any:
+        """Runs a Lua file; `args` are its `...` and its global `arg`.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+        """
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"there is no Lua file at {os.fspath(path)!r}")
+        name = os.fspath(path)
+        self._operate("set_arguments", name, *args)
+        return self._run_chunk(self._operate("load_file", name)._reference, args)
+
+    def require(self, name: str) -> Any:
+        """What Lua's `require(name)` returns, such as the table of a package.
+
+        >>> nn = rl.bridge.Lua().require("nn")
+        >>> nn.Linear(3, 4)
+        nn.Linear(3 -> 4)
+        """
+        return self._operate("require", name)
+
+    @property
+    def globals(self) -> LuaTable:
+        """Lua's global variables: `lua.globals.x = 1`, `lua.globals.x`."""
+        return self._operate("globals")
+
+    def collect_garbage(self) -> None:
+        """Frees what Lua no longer uses, now."""
+        self._operations["collect"]()
+
+    # ---- the end ----
+
+    def close(self) -> None:
+        """Lets go of everything in Lua; the runtime and its objects cannot be used after it.
+
+        This also breaks cycles that run through both languages, which no collector sees.
+        """
+        runtime, self._runtime = self._runtime, None
+        if runtime is None:
+            return
+        self._operations["close"]()
+        self._operations = {}
+        self._graph_functions = {}
+        self._invoke = None
+        self._kept.clear()
+
+    def __enter__(self) -> Lua:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<Lua runtime, closed>" if self._runtime is None else "<Lua runtime>"
+
+    # ---- calls ----
+
+    def _compile(self, source: str | bytes, name: str) -> Any:
+        if isinstance(source, str):
+            source = source.encode("utf-8", "surrogateescape")
+        return self._operate("compile", source, name)._reference
+
+    def _run_chunk(self, chunk: Any, args: tuple[Any, ...]) -> Any:
+        sys.stdout.flush()
+        try:
+            return self._call(chunk, args)
+        finally:
+            if self._runtime is not None:
+                self._operations["flush"]()
+
+    def _operation(self, name: str) -> Any:
+        if self._runtime is None:
+            raise RuntimeError("this Lua runtime is closed")
+        return self._operations[name]
+
+    def _operate(self, name: str, *args: Any) -> Any:
+        return self._call(self._operation(name), args)
+
+    def _operate_all(self, name: str, *args: Any) -> list[Any]:
+        return self._call_all(self._operation(name), args)
+
+    def _graph(self, name: str, *args: Any) -> Any:
+        """A function of graph.lua, with values as lupa carries them."""
+        self._operation("same")
+        return self._graph_functions[name](*args)
+
+    def _keep_alive(self, value: Any) -> None:
+        """Holds a temporary until the next call has taken a reference of its own."""
+        self._kept.append(value)
+
+    def _call(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """Calls a Lua function: no result is None, one is itself, several are a tuple."""
+        results = self._call_all(function, args)
+        if len(results) == 1:
+            return results[0]
+        return tuple(results) if results else None
+
+    def _call_all(self, function: Any, args: tuple[Any, ...]) -> list[Any]:
+        if self._runtime is None:
+            raise RuntimeError("this Lua runtime is closed")
+        kinds, carried = encode_all(self, args)
+        answer = self._invoke(function, kinds, *carried)
+        if self._kept:
+            self._kept.clear()
+        if self._interrupt is not None:
+            interrupt, self._interrupt = self._interrupt, None
+            raise interrupt
+        if type(answer) is not tuple:  # no results
+            return []
+        kinds = answer[0]
+        if kinds is None or kinds != b"E":
+            return decode_all(self, kinds, answer[1:])
+        raise self._error_from(*answer[1:])
+
+    def _error_from(self, kind: bytes, value: Any, stack: bytes, text: bytes | None = None) -> BaseException:
+        shown = stack.decode(errors="replace")
+        if kind == b"x":
+            error = value.target
+            note_lua_stack(error, shown)
+            return error
+        value = decode(self, kind.decode(), value)
+        message = text.decode(errors="replace") if text is not None else str(value)
+        return LuaError(message, value, shown)
+
+
+def _install_callbacks(python: Any, lua: Lua) -> None:
+    """Gives Lua what it calls Python with; Lua must not keep its own runtime alive."""
+    runtime = weakref.ref(lua)
+
+    def failure(error: BaseException) -> tuple[Any, ...]:
+        if not isinstance(error, Exception):  # KeyboardInterrupt, SystemExit: no pcall keeps them
+            owner = runtime()
+            if owner is not None:
+                owner._interrupt = error
+        text = "".join(traceback.format_exception_only(type(error), error)).strip()
+        return b"E", Handle(error), text.encode("utf-8", "replace")
+
+    def guarded(function: Any) -> Any:
+        def run(handle: Handle, *args: Any) -> tuple[Any, ...]:
+            try:
+                owner = runtime()
+                if owner is None:
+                    raise RuntimeError("this Lua runtime is closed")
+                if owner._interrupt is not None:
+                    raise owner._interrupt
+                result = function(owner, handle, *args)
+                results = result if isinstance(result, tuple) else (result,)
+                kinds, carried = encode_all(owner, results)
+                return kinds, *carried
+            except BaseException as error:
+                return failure(error)
+
+        return run
+
+    def call(owner: Lua, handle: Handle, kinds: bytes | None = None, *values: Any) -> Any:
+        return handle.target(*decode_all(owner, kinds, values))
+
+    def get(owner: Lua, handle: Handle, kinds: bytes | None, name: Any) -> Any:
+        (key,) = decode_all(owner, kinds, (name,))
+        if isinstance(key, str) and hasattr(handle.target, key):
+            return getattr(handle.target, key)
+        if hasattr(handle.target, "__getitem__"):
+            try:
+                return handle.target[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return None
+
+    def set_value(owner: Lua, handle: Handle, kinds: bytes | None, *pair: Any) -> None:
+        key, value = decode_all(owner, kinds, pair)
+        if isinstance(key, str) and not hasattr(handle.target, "__setitem__"):
+            setattr(handle.target, key, value)
+        else:
+            handle.target[key] = value
+
+    python[b"call"] = guarded(call)
+    python[b"get"] = guarded(get)
+    python[b"set"] = guarded(set_value)
+    python[b"text"] = lambda handle: str(handle.target).encode()
+    python[b"traceback"] = lambda handle: "".join(
+        traceback.format_exception(type(handle.target), handle.target, handle.target.__traceback__)
+    ).encode()

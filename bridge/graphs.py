@@ -24,9 +24,12 @@ _PAIRS_PER_CALL = 500  # far below the number of arguments that Lua takes
 
 def is_structure(value: Any) -> bool:
     """Is this a container, or an object of a Torch class, that is rebuilt on the Lua side?"""
-    from relume import legacy_nn
+    return isinstance(value, (dict, list, tuple, Table, TorchObject)) or _is_torch_object(value)
 
-    return isinstance(value, (dict, list, tuple, Table, TorchObject, legacy_nn.Module))
+
+def _is_torch_object(value: Any) -> bool:
+    """Is this of a Python class that stands for a Torch class? Its attributes are the fields."""
+    return hasattr(value, "torch_typename") and hasattr(value, "_load_fields")
 
 
 def _typename(value: Any) -> str:
@@ -48,7 +51,7 @@ def _entries(value: Any) -> list[tuple[Any, Any]]:
                 "Lua cannot be given its fields"
             )
         return list(value.fields.items())
-    return list(value._fields().items())
+    return list(vars(value).items())
 
 
 def to_lua(lua: Lua, root: Any) -> Any:

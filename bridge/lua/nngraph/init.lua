@@ -1,0 +1,26 @@
+-- The `nngraph` package: networks as graphs, nn.Tanh()(node) and nn.gModule.
+require 'nn'
+require 'graph'
+
+nngraph = nngraph or {}
+
+require 'nngraph.node'
+require 'nngraph.gmodule'
+
+function nngraph.setDebug() end
+
+-- Names nodes after the local variables of the caller that hold them.
+function nngraph.annotateNodes()
+   local place = 1
+   while true do
+      local name, value = debug.getlocal(2, place)
+      if not name then return end
+      if torch.typename(value) == 'nngraph.Node' then
+         local annotations = value.data.annotations
+         annotations.name = annotations.name or name
+      end
+      place = place + 1
+   end
+end
+
+return nngraph

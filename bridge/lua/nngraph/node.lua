@@ -1,0 +1,94 @@
+-- nngraph.Node: a module (or nothing) in a network, and the nodes that feed it.
+--
+-- In `data`, `mapindex` lists the data of those nodes in order (and finds the place of each),
+-- `selectindex` picks an element of a split table, `nSplitOutputs` marks the table itself.
+local Node, parent = torch.class('nngraph.Node', 'graph.Node')
+
+function Node:__init(data)
+   parent.__init(self, data)
+   self.data.annotations = self.data.annotations or {}
+   self.data.mapindex = self.data.mapindex or {}
+   self.data.reverseMap = self.data.reverseMap or {}
+end
+
+-- Lets this node get the output of `source` (or of each in a list). Edges point to the
+-- sources: the graph that is built is the backward one.
+function Node:add(source)
+   parent.add(self, source)
+   for _, one in ipairs(torch.typename(source) and {source} or source) do
+      local mapindex = self.data.mapindex
+      if not mapindex[one.data] then
+         table.insert(mapindex, one.data)
+         mapindex[one.data] = #mapindex
+         one.data.reverseMap[self] = true
+      end
+   end
+end
+
+-- One node for each of the `count` elements of the table that this node gives.
+function Node:split(count)
+   if count < 2 then error('split expects at least 2 outputs', 2) end
+   local whole = nngraph.Node {nSplitOutputs = count}
+   whole:add(self)
+   local parts = {}
+   for i = 1, count do
+      parts[i] = nngraph.Node {selectindex = i, input = {}}
+      parts[i]:add(whole)
+   end
+   return unpack(parts)
+end
+
+function Node:annotate(annotations)
+   for key, value in pairs(annotations) do self.data.annotations[key] = value end
+   return self
+end
+
+function Node:graphNodeName()
+   local name = self.data.annotations.name
+   if name then return name .. ' (' .. self.id .. ')' end
+   return 'Node' .. self.id
+end
+
+function Node:label()
+   local data = self.data
+   if data.module then return tostring(data.module) end
+   if data.selectindex then return 'select ' .. data.selectindex end
+   if data.nSplitOutputs then return 'split ' .. data.nSplitOutputs end
+   return 'input'
+end
+
+----------------------------------------------------------------------------------------
+-- module(...): a node with this module.
+
+-- The nodes of an argument list: nothing, a node, or a table of nodes.
+local function list_of_nodes(input)
+   if input == nil then return {} end
+   if torch.typename(input) == 'nngraph.Node' or type(input) ~= 'table' or torch.typename(input) then
+      return {input}
+   end
+   return input
+end
+
+function nngraph.make_node(module, ...)
+   local inputs = list_of_nodes((...))
+   for i, input in ipairs(inputs) do
+      if torch.typename(input) ~= 'nngraph.Node' then
+         error(('inputs[%d] should be an nngraph.Node but is of type %s'):format(i, torch.type(input)), 3)
+      end
+   end
+   local seen = {}
+   for _, input in ipairs(inputs) do
+      if seen[input] then error("Don't pass the same input twice.", 3) end
+      seen[input] = true
+   end
+   local node = nngraph.Node {module = module}
+   for _, input in ipairs(inputs) do node:add(input) end
+   return node
+end
+
+-- - module is module(), node - module is module(node), {a, b} - module is module({a, b}).
+nn.Module.__unm__ = function(module) return module() end
+nn.Module.__sub__ = function(before, module) return module(before) end
+nn.Module.__call__ = function(module, ...) return nngraph.make_node(module, ...) end
+Node.__sub__ = function(before, module) return module(before) end
+Node.__unm__ = function(node) error('a node has no negation; write - nn.Identity()', 2) end

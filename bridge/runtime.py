@@ -239,14 +239,14 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
         return b"E", Handle(error), text.encode("utf-8", "replace")
 
     def guarded(function: Any) -> Any:
-        def run(handle: Handle, *args: Any) -> tuple[Any, ...]:
+        def run(*args: Any) -> tuple[Any, ...]:
             try:
                 owner = runtime()
                 if owner is None:
                     raise RuntimeError("this Lua runtime is closed")
                 if owner._interrupt is not None:
                     raise owner._interrupt
-                result = function(owner, handle, *args)
+                result = function(owner, *args)
                 results = result if isinstance(result, tuple) else (result,)
                 kinds, carried = encode_all(owner, results)
                 return kinds, *carried
@@ -276,6 +276,10 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
         else:
             handle.target[key] = value
 
+    def load(owner: Lua, path: bytes) -> Any:
+        return rl.load(os.fsdecode(path))
+
+    python[b"load"] = guarded(load)
     python[b"call"] = guarded(call)
     python[b"get"] = guarded(get)
     python[b"set"] = guarded(set_value)

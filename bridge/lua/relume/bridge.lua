@@ -22,7 +22,7 @@ local select, unpack, concat = select, unpack, table.concat
 local bridge = {}
 
 -- Set by Python: call(handle, kinds, ...), get(handle, name), set(handle, name, kinds, value),
--- text(handle), traceback(handle).
+-- text(handle), traceback(handle), load(path).
 local python = {}
 bridge.python = python
 
@@ -176,6 +176,12 @@ function decode(kinds, ...)
       if kind ~= 'v' then values[i] = decode_one(kind, values[i]) end
    end
    return unpack(values, 1, count)
+end
+
+-- torch.load: objects that Python reads and builds here.
+function bridge.python_load(path)
+   C.relume_grad_mode(outer_grad_mode)
+   return raise_or_return(python.load(path))
 end
 
 ----------------------------------------------------------------------------------------

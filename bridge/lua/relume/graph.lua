@@ -9,21 +9,13 @@ local class = require 'torch.class'
 local graph = {}
 local decode_one, encode_one = bridge.decode_one, bridge.encode_one
 
--- A class that no Lua code has defined is declared on the spot, so that its objects have a
--- type; methods that are defined later are found.
+-- The metatable of a class; its package is loaded when it is known by the name's prefix.
 local function metatable_for(typename)
    local mt = class.getmetatable(typename)
    if mt then return mt end
    local package_name = typename:match('^(%w+)%.')
    if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
-   mt = class.getmetatable(typename)
-   if mt then return mt end
-   local place = _G
-   for part in typename:gmatch('([^.]+)%.') do
-      place[part] = place[part] or {}
-      place = place[part]
-   end
-   return class.class(typename)
+   return class.metatable_for_objects(typename)
 end
 
 -- Starts a graph; objects are known by number until it is done.
@@ -37,12 +29,7 @@ function graph.make(state, typenames)
    for typename in typenames:gmatch('([^\n]*)\n') do
       local object = {}
       if typename ~= '' then
-         local mt = metatable_for(typename)
-         if mt.__factory and not rawget(mt, '__newindex__') then
-            object = mt.__factory()
-         else
-            setmetatable(object, mt)
-         end
+         setmetatable(object, metatable_for(typename))
       end
       objects[#objects + 1] = object
    end

@@ -140,6 +140,19 @@ function class.newmetatable(name, parent, module)
    return mt
 end
 
+-- The metatable of a class that objects have come from elsewhere for (a file, Python)
+-- before any Lua code has defined it. Defining it later gives these objects their methods.
+local undefined = {}  -- metatables that wait for torch.class
+
+function class.metatable_for_objects(name)
+   local mt = metatables[name]
+   if not mt then
+      mt = new_metatable(name)
+      metatables[name], names[mt], undefined[mt] = mt, name, true
+   end
+   return mt
+end
+
 -- torch.class(name [, parent] [, module table])
 function class.class(name, parent, module)
    if raw_type(name) ~= 'string' then
@@ -151,6 +164,11 @@ function class.class(name, parent, module)
       error(name .. ' has been already assigned a factory', 2)
    end
    if parent and not metatables[parent] then error('invalid parent class name ' .. parent, 2) end
+   if undefined[known] then
+      local place, key = container_of(name, module)
+      rawset(place, key, new_constructor(known))
+      undefined[known] = nil
+   end
    local mt = class.newmetatable(name, parent, module)
    if parent and not getmetatable(mt) then setmetatable(mt, metatables[parent]) end
    function mt.__factory()
@@ -200,7 +218,8 @@ function class.type(value)
 end
 
 function class.getmetatable(name)
-   if metatables[name] then return metatables[name] end
+   local mt = metatables[name]
+   if mt and not undefined[mt] then return mt end
 end
 
 function class.setmetatable(object, name)

@@ -86,6 +86,11 @@ for _, row in ipairs(types.rows) do
    mt.real = function(self) return self:type(create.default.tensor_class) end
 end
 
+-- An object of a file, read by the Python side, which knows every format that Torch7 wrote.
+function torch.load(path, format)
+   return require('relume.bridge').python_load(path)
+end
+
 -- Threads belong to the core; these keep old scripts running.
 function torch.setnumthreads() end
 function torch.getnumthreads() return 1 end

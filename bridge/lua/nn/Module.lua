@@ -276,6 +276,15 @@ function Module:replace(callback)
    return callback(self)
 end
 
+-- What stands in for a class that came from a file and that no Lua code has defined.
+local Undefined = torch.class('nn.Undefined', 'nn.Module')
+
+function Undefined:updateOutput()
+   local name = torch.type(self)
+   error(("no Lua code has defined the class %s; define it with torch.class('%s', 'nn.Module'), or"
+      .. " load the Lua file or package that does"):format(name, name), 2)
+end
+
 function Module:__tostring__()
    return torch.type(self)
 end

@@ -49,6 +49,9 @@ function graph.fill(state, number, kinds, ...)
       local value = decode_entry(objects, kinds:sub(i + 1, i + 1), values[i + 1])
       rawset(object, key, value)
    end
+   -- a layer of a class that nobody has defined can still be walked over
+   local mt = getmetatable(object)
+   if mt and nn and rawget(object, 'gradInput') ~= nil then class.stand_in(mt, 'nn.Undefined') end
 end
 
 -- The object with this number, once the graph is filled.

@@ -153,6 +153,11 @@ function class.metatable_for_objects(name)
    return mt
 end
 
+-- Until then such objects may have the methods of a stand-in.
+function class.stand_in(mt, parent)
+   if undefined[mt] and not getmetatable(mt) then setmetatable(mt, metatables[parent]) end
+end
+
 -- torch.class(name [, parent] [, module table])
 function class.class(name, parent, module)
    if raw_type(name) ~= 'string' then
@@ -168,6 +173,7 @@ function class.class(name, parent, module)
       local place, key = container_of(name, module)
       rawset(place, key, new_constructor(known))
       undefined[known] = nil
+      setmetatable(known, parent and metatables[parent])
    end
    local mt = class.newmetatable(name, parent, module)
    if parent and not getmetatable(mt) then setmetatable(mt, metatables[parent]) end

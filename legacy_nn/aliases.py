@@ -79,10 +79,10 @@ def drop_gpu_fields(fields: dict) -> None:
 def convert_convolution(fields: dict) -> None:
     """cudnn declares some weights in one row; nn keeps them as planes x planes x kH x kW."""
     weight, groups = fields.get("weight"), fields.get("groups") or 1
-    sizes = [fields.get(n) for n in ("nOutputPlane", "nInputPlane", "kH", "kW")]
-    if not isinstance(weight, Tensor) or any(size is None for size in sizes):
+    names = ("nOutputPlane", "nInputPlane", "kH", "kW")
+    if not isinstance(weight, Tensor) or any(fields.get(name) is None for name in names):
         return
-    outputs, inputs, height, width = (int(size) for size in sizes)
+    outputs, inputs, height, width = (int(fields[name]) for name in names)
     shape = (outputs, inputs // int(groups), height, width)
     for name in ("weight", "gradWeight"):
         value = fields.get(name)

@@ -114,7 +114,8 @@ def new_shell(value: Any) -> Any:
         return {}
     if isinstance(value, (Tensor, Storage, type)) or not is_object(value):
         return None
-    shell = type(value).__new__(type(value))
+    cls: Any = type(value)
+    shell = cls.__new__(cls)
     if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):
         shell.__init__(value.torch_typename, {})
     return shell

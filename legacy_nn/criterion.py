@@ -36,17 +36,17 @@ class Criterion(Module):
         super().__init__()
         self.output = 0
 
-    def compute(self, input: Activation, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Activation, target: Any) -> Tensor:
         raise NotImplementedError(f"{self.torch_typename} does not say how it computes its output")
 
-    def __call__(self, input: Activation, target: Any = None) -> Any:  # type: ignore[override]
+    def __call__(self, input: Activation, target: Any = None) -> Any:
         return self.compute(input, target)
 
-    def forward(self, input: Activation, target: Any = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Activation, target: Any = None) -> Any:
         """The value for an input and a target, a Python number (also `self.output`)."""
         return self.updateOutput(input, target)
 
-    def updateOutput(self, input: Activation, target: Any = None) -> Any:  # type: ignore[override]
+    def updateOutput(self, input: Activation, target: Any = None) -> Any:
         """Computes `self.output` and remembers the tape for `backward`."""
         record = self._record = self._record_call(input, target)
         self.output = record.output.item()
@@ -63,15 +63,21 @@ class Criterion(Module):
         output = self.compute(tape_input, target)
         return Record(nested.tensors_in(input), leaves, [target], output)
 
-    def backward(self, input: Activation, target: Any = None) -> Activation:  # type: ignore[override]
+    def backward(  # type: ignore[override]
+        self, input: Activation, target: Any = None
+    ) -> Activation:
         """The gradient of the input (also `self.gradInput`)."""
         return self.updateGradInput(input, target)
 
     def updateGradInput(self, input: Activation, target: Any = None) -> Activation:
         """The gradient of the input (also `self.gradInput`)."""
         record = self._record
-        is_known = record is not None and record.is_of(nested.tensors_in(input))
-        if not is_known or record.parameters[0] is not target or not record.output.requires_grad:
+        if (
+            record is None
+            or not record.is_of(nested.tensors_in(input))
+            or record.parameters[0] is not target
+            or not record.output.requires_grad
+        ):
             with rl.enable_grad():
                 record = self._record = self._record_call(input, target)
         gradients = rl.grad(
@@ -119,7 +125,7 @@ class ElementCriterion(Criterion):
         """The value of every pair."""
         raise NotImplementedError
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
         total = self.of_elements(input, check_same_size(self, input, target)).sum()
         return total / input.numel() if self.sizeAverage else total
 
@@ -193,7 +199,7 @@ class BCECriterion(Criterion):
         if weights is not None:
             self.weights = weights
 
-    def compute(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
         target = check_same_size(self, input, target)
         value = (input + self.eps).log() * target + (1 - input + self.eps).log() * (1 - target)
         if self.weights is not None:
@@ -258,7 +264,7 @@ class ClassNLLCriterion(Criterion):
     def __len__(self) -> int:
         return self.weights.numel() if self.weights is not None else 0
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Tensor, target: Any) -> Tensor:
         if not isinstance(input, Tensor) or input.ndim not in (1, 2):
             raise ValueError(
                 f"{self}: expected log-probabilities of size C or NxC, got {nested.describe(input)}"
@@ -301,7 +307,7 @@ class CrossEntropyCriterion(Criterion):
         self.sizeAverage = self.nll.sizeAverage
         self.oldSizeAverage = self.sizeAverage
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Tensor, target: Any) -> Tensor:
         shape = tuple(size for size in input.shape if size != 1) or (1,)
         self.nll.sizeAverage = self.sizeAverage
         return self.nll(self.lsm(input.reshape(shape)), target)
@@ -316,7 +322,7 @@ class SpatialClassNLLCriterion(ClassNLLCriterion):
         sizeAverage: False for the sum instead of the (weighted) mean.
     """
 
-    def compute(self, input: Tensor, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Tensor, target: Any) -> Tensor:
         if not isinstance(input, Tensor) or input.ndim not in (3, 4):
             raise ValueError(
                 f"{self}: expected log-probabilities of size CxHxW or NxCxHxW, "
@@ -359,7 +365,7 @@ class MultiCriterion(Criterion):
     def children(self) -> list[Any]:
         return nested.elements(self.criterions)
 
-    def compute(self, input: Activation, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Activation, target: Any) -> Tensor:
         values = [
             criterion(input, target) * weight
             for criterion, weight in zip(self.children(), self._weights(), strict=False)
@@ -382,7 +388,7 @@ class ParallelCriterion(MultiCriterion):
         if repeatTarget is not None:
             self.repeatTarget = repeatTarget
 
-    def compute(self, input: Activation, target: Any) -> Tensor:  # type: ignore[override]
+    def compute(self, input: Activation, target: Any) -> Tensor:
         inputs = nested.elements(input)
         targets = [target] * len(inputs) if self.repeatTarget else nested.elements(target)
         values = [

@@ -8,6 +8,7 @@ In a graph's nodes, the table `data` is what counts: `data.module` is what the n
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from relume import Tensor
@@ -194,9 +195,11 @@ class gModule(Container):
     """
 
     __slots__ = ("_steps", "_values")
+    _steps: list[Step] | None  # what is done, worked out when first asked for
+    _values: list[Activation] | None  # the inputs of all nodes in the last forward
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        self = super().__new__(cls)
+        self: Any = super().__new__(cls)
         self._steps = None
         self._values = None
         return self
@@ -336,7 +339,7 @@ class gModule(Container):
 
     # ---- backward ----
 
-    def _walk_backward(self, gradOutput: Activation, run: Callable | None) -> Activation:
+    def _walk_backward(self, gradOutput: Activation, run: Callable) -> Activation:
         """Carries gradients from the output to the input; `run(module, input, gradient)`."""
         if self._values is None:
             raise RuntimeError("nn.gModule: backward needs a forward before it")
@@ -352,7 +355,7 @@ class gModule(Container):
             taken = self._select(given, step) if step.select is not None else given
             gradient = nested.fill_gaps(gradient, taken if module is None else module.output)
             if module is not None:
-                gradient = self._checked(module, lambda m=module, x=taken, g=gradient: run(m, x, g))
+                gradient = self._checked(module, partial(run, module, taken, gradient))
             if step.select is not None:
                 parts: list[Activation] = [None] * len(nested.elements(given))
                 parts[int(step.select) - 1] = gradient

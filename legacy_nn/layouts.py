@@ -85,7 +85,7 @@ def count_graph_inputs(layer: Any, fields: dict) -> None:
     if "nInputs" not in fields and "innode" in fields:
         inner = fields["innode"]
         children = getattr(inner, "children", None)
-        parts = children.as_list() if hasattr(children, "as_list") else []
+        parts = list(children) if isinstance(children, Table) else []
         if len(parts) == 1:
             count = parts[0].data.get("nSplitOutputs")
             fields["nInputs"] = count if count is not None else 1
@@ -115,7 +115,7 @@ def load_fields(module: Any, fields: dict) -> None:
     """Gives a module that a file described its fields, in today's layout."""
     fields = dict(fields)
     for cls in reversed(type(module).__mro__):
-        name = vars(cls).get("torch_typename")
+        name = vars(cls).get("torch_typename", "")
         for upgrade in UPGRADES.get(name, ()):
             upgrade(module, fields)
     for cls in type(module).__mro__:
@@ -158,8 +158,7 @@ def unify_types(fields: dict) -> None:
         fields["_type"] = weights[0].torch_typename
     for name in BUFFERS:
         value = fields.get(name)
-        is_other = isinstance(value, Tensor) and value.dtype != dtype and value.dtype in FLOATING
-        if is_other:
+        if isinstance(value, Tensor) and value.dtype != dtype and value.dtype in FLOATING:
             fields[name] = (
                 value.to(dtype) if value.numel() else new_empty(weights[0].torch_typename)
             )

@@ -54,12 +54,18 @@ class Record:
 
     __slots__ = ("inputs", "leaves", "output", "parameters", "versions")
 
-    def __init__(self, inputs, leaves, parameters, output):
+    def __init__(self, inputs: list, leaves: list, parameters: list, output: Any) -> None:
         self.inputs = inputs  # the caller's tensors
         self.leaves = leaves  # ours, on the same memory
         self.parameters = parameters
         self.output = output
         self.versions = [tensor._version for tensor in inputs]
+
+    def input_became(self, *inputs: Tensor) -> None:
+        """An in-place layer has changed its input: this is what backward will be given."""
+        for position, tensor in enumerate(inputs):
+            self.inputs[position] = tensor
+            self.versions[position] = tensor._version
 
     def is_of(self, inputs: list[Tensor]) -> bool:
         """Was it made from these very tensors, unchanged since?"""
@@ -92,6 +98,11 @@ class Module:
     weight: Any = None
     bias: Any = None
     train: bool = True
+    shared: bool
+
+    _record: Record | None
+    _lua_functions: dict[str, Any] | None
+    _origin: str | None
 
     # Set for every subclass: which parts of the protocol it writes itself.
     _own_forward = False
@@ -221,8 +232,8 @@ class Module:
     @derived
     def updateOutput(self, input: Activation) -> Activation:
         """Computes `self.output` and remembers the tape for `backward`."""
-        record = self._record = self._run(input, self.compute)
-        output = record.output
+        self._record = self._run(input, self.compute)
+        output = self._record.output
         self.output = (
             output.detach()
             if isinstance(output, Tensor)

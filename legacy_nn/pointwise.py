@@ -32,7 +32,8 @@ class PointWise(Module):
             return super().updateOutput(input)
         original = input.detach().clone() if self.derivative_reads_input else input
         input.detach().copy_(super().updateOutput(original))
-        self._record.inputs, self._record.versions = [input], [input._version]
+        assert self._record is not None
+        self._record.input_became(input)
         self.output = input
         return input
 
@@ -156,7 +157,7 @@ def make_class(row: Row) -> type:
     names = list(row.fields)
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:
-        super(cls, self).__init__()
+        Module.__init__(self)
         if len(arguments) > len(names):
             raise TypeError(
                 f"nn.{row.name} takes at most {len(names)} arguments ({', '.join(names)})"

@@ -105,11 +105,12 @@ class CAddTable(TableLayer):
     @derived
     def updateOutput(self, input: Activation) -> Tensor:
         output = super().updateOutput(input)
+        assert self._record is not None
         first = elements(input)[0]
         if self.inplace and isinstance(first, Tensor):
             first.detach().copy_(output)
             self.output = first
-            self._record.versions[0] = first._version
+            self._record.input_became(first)
         return self.output
 
 

@@ -43,9 +43,9 @@ def options(
     if show_traceback:
         os.environ["RELUME_DEBUG"] = "1"
     if version:
-        from importlib.metadata import version as version_of
+        from relume import __version__
 
-        print(f"relume {version_of('relume')}")
+        print(f"relume {__version__}")
         raise typer.Exit(DONE)
 
 

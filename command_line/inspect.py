@@ -20,6 +20,7 @@ from relume.converters.object_tree import (
     is_parameter,
     is_scratch,
     is_table,
+    memory_of,
 )
 
 LONG_TABLE = 20  # entries of a table that are shown without --all
@@ -36,7 +37,8 @@ def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool
         nodes = object_tree.walk(root)
         summary = summarise(nodes)
     if json:
-        described = [describe(node, nodes) for node in nodes]
+        twins = find_twins(nodes)
+        described = [describe(node, nodes, twins.get(i)) for i, node in enumerate(nodes)]
         print(json_format.dumps({"file": str(file), **summary, "objects": described}, default=str))
         return
     out = console()
@@ -56,8 +58,8 @@ def summarise(nodes: list[Node]) -> dict[str, Any]:
     classes: Counter[str] = Counter()
     unknown: set[str] = set()
     parameters = tensors = size = 0
-    memory: set[tuple[Any, ...]] = set()
-    for node in nodes:
+    twins = find_twins(nodes)
+    for position, node in enumerate(nodes):
         if node.same_as is not None:
             continue
         classes[class_name(node.value)] += 1
@@ -65,10 +67,8 @@ def summarise(nodes: list[Node]) -> dict[str, Any]:
             unknown.add(class_name(node.value))
         if isinstance(node.value, relume.Tensor):
             tensors += 1
-            view = memory_of(node.value)
-            if view in memory:
+            if position in twins:
                 continue
-            memory.add(view)
             size += node.value.nbytes
             if is_parameter(node, nodes):
                 parameters += node.value.numel()
@@ -82,15 +82,20 @@ def summarise(nodes: list[Node]) -> dict[str, Any]:
     }
 
 
-def memory_of(tensor: relume.Tensor) -> tuple[Any, ...]:
-    """The same for two tensors that look at the same elements."""
-    if tensor.numel() == 0:
-        return (id(tensor),)
-    return (tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype))
+def find_twins(nodes: list[Node]) -> dict[int, str]:
+    """Positions of tensors that look at the elements of an earlier one, with its path."""
+    first: dict[tuple[Any, ...], str] = {}
+    twins = {}
+    for position, node in enumerate(nodes):
+        if node.same_as is None and isinstance(node.value, relume.Tensor):
+            path = first.setdefault(memory_of(node.value), node.path)
+            if path != node.path:
+                twins[position] = path
+    return twins
 
 
-def describe(node: Node, nodes: list[Node]) -> dict[str, Any]:
-    """One object, for JSON."""
+def describe(node: Node, nodes: list[Node], twin: str | None) -> dict[str, Any]:
+    """One object, for JSON; `twin` is the path of a tensor with the same elements."""
     value = node.value
     result: dict[str, Any] = {"path": node.path, "class": class_name(value)}
     if node.same_as is not None:
@@ -103,6 +108,10 @@ def describe(node: Node, nodes: list[Node]) -> dict[str, Any]:
             offset=value.storage_offset(),
             parameter=is_parameter(node, nodes),
         )
+        if value.storage() is not None:
+            result["storage"] = value.storage().data_ptr()
+        if twin is not None:
+            result["same_elements_as"] = twin
     elif isinstance(value, relume.Storage):
         result.update(dtype=str(value.dtype).removeprefix("relume."), size=len(value))
     elif isinstance(value, relume.LuaFunction):
@@ -118,7 +127,8 @@ def plain(value: Any) -> Any:
 
 def tree_lines(nodes: list[Node], depth: int, everything: bool, guides: bool) -> Iterator[str]:
     """The lines of the tree, with markup."""
-    totals = parameters_below(nodes)
+    twins = find_twins(nodes)
+    totals = parameters_below(nodes, twins)
     is_cut = False
     waiting: list[tuple[int | str, str, str]] = [(0, "", "")]
     while waiting:
@@ -130,7 +140,7 @@ def tree_lines(nodes: list[Node], depth: int, everything: bool, guides: bool) ->
         entries = entries_of(node, nodes, everything)
         deeper = bool(entries) and node.depth >= depth
         is_cut = is_cut or deeper
-        line = node_line(node, nodes, totals[entry], everything)
+        line = node_line(entry, nodes, totals[entry], twins, everything)
         yield f"[dim]{own_indent}[/]{line}{' ...' if deeper else ''}"
         if deeper:
             continue
@@ -166,15 +176,18 @@ def is_in_line(child: Node, parent: Node) -> bool:
     return is_scratch(child.key) or isinstance(child.value, (relume.Tensor, relume.Storage))
 
 
-def node_line(node: Node, nodes: list[Node], parameters: int, everything: bool) -> str:
+def node_line(
+    position: int, nodes: list[Node], parameters: int, twins: dict[int, str], everything: bool
+) -> str:
     """One node in one line: its key, class, and what matters of its kind."""
+    node = nodes[position]
     value = node.value
     key = f"{key_markup(node.key)} " if node.parent >= 0 else ""
     line = f"{key}[bold]{escape(class_name(value))}[/]"
     if node.same_as is not None:
         return f"{line} [magenta]same as {escape(node.same_as or 'the root')}[/]"
     if isinstance(value, relume.Tensor):
-        return f"{line} {tensor_text(value)}"
+        return f"{line} {tensor_text(value, twins.get(position))}"
     if isinstance(value, relume.Storage):
         return f"{line} {storage_text(value)}"
     if isinstance(value, relume.LuaFunction):
@@ -182,26 +195,33 @@ def node_line(node: Node, nodes: list[Node], parameters: int, everything: bool) 
     if is_table(value):
         numbers = f": {numbers_text(node.values)}" if only_numbers(node) else ""
         return f"{line} [dim]of {len(node.values) + len(node.children)}[/]{numbers}"
-    return layer_line(line, node, nodes, parameters, everything)
+    return layer_line(line, node, nodes, parameters, twins, everything)
 
 
-def layer_line(line: str, node: Node, nodes: list[Node], parameters: int, everything: bool) -> str:
+def layer_line(
+    line: str,
+    node: Node,
+    nodes: list[Node],
+    parameters: int,
+    twins: dict[int, str],
+    everything: bool,
+) -> str:
     """A layer's settings and weights."""
     parts = [
         f"{escape(str(name))}={value_text(value)}"
         for name, value in node.values.items()
         if everything or not (name == "train" or str(name).startswith("_"))
     ]
-    for position in node.children:
+    fields = [] if everything else [p for p in node.children if not is_scratch(nodes[p].key)]
+    for position in sorted(fields, key=lambda p: nodes[p].key != "weight"):
         child = nodes[position]
-        if everything or is_scratch(child.key):
-            continue
         if isinstance(child.value, relume.Tensor):
-            parts.append(f"[cyan]{escape(str(child.key))}[/] {tensor_text(child.value)}")
+            twin = child.same_as or twins.get(position)
+            parts.append(f"{key_markup(child.key)} {tensor_text(child.value, twin)}")
         elif isinstance(child.value, relume.Storage):
             parts.append(f"{escape(str(child.key))}={storage_text(child.value)}")
     total = f" [green]({parameters:,} parameters)[/]" if parameters else ""
-    return f"{line} {', '.join(parts)}{total}".rstrip()
+    return " ".join([line, ", ".join(parts)] if parts else [line]) + total
 
 
 def storage_text(storage: relume.Storage) -> str:
@@ -210,7 +230,9 @@ def storage_text(storage: relume.Storage) -> str:
     return f"of {len(storage)} elements"
 
 
-def tensor_text(tensor: relume.Tensor) -> str:
+def tensor_text(tensor: relume.Tensor, twin: str | None) -> str:
+    if twin is not None:
+        return f"[magenta]same as {escape(twin)}[/]"
     if tensor.numel() == 0:
         return "empty"
     size = "x".join(str(n) for n in tensor.shape) or "a number"
@@ -258,12 +280,12 @@ def print_summary(file: Path, summary: dict[str, Any]) -> None:
     )
 
 
-def parameters_below(nodes: list[Node]) -> list[int]:
+def parameters_below(nodes: list[Node], twins: dict[int, str]) -> list[int]:
     """For every node, how many parameters it and what it holds have."""
     totals = [0] * len(nodes)
     for position in range(len(nodes) - 1, -1, -1):
         node = nodes[position]
-        if node.same_as is None and is_parameter(node, nodes):
+        if node.same_as is None and position not in twins and is_parameter(node, nodes):
             totals[position] += node.value.numel()
         if node.parent >= 0:
             totals[node.parent] += totals[position]

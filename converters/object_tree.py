@@ -25,6 +25,7 @@ __all__ = [
     "is_parameter",
     "is_scratch",
     "is_table",
+    "memory_of",
     "select",
     "walk",
 ]
@@ -36,6 +37,7 @@ SCRATCH = frozenset(
     copiedInput total_weight_tensor target sharedClones fg bg forwardnodes backwardnodes innode
     outnode""".split()
 )
+LONGEST_PATH = 1000
 SCRATCH_PREFIXES = ("grad", "_", "buffer", "save_", "input", "output")
 
 
@@ -95,10 +97,25 @@ def walk(root: Any, *, skip_scratch: bool = False) -> list[Node]:
             if is_plain(value):
                 node.values[key] = value
             elif not (skip_scratch and is_layer and is_scratch(key)):
-                path = f"{node.path}.{key_text(key)}" if node.path else key_text(key)
+                path = join(node.path, key)
                 found.append(Node(path, key, value, node.depth + 1, parent=position))
         waiting.extend(reversed(found))
     return nodes
+
+
+def join(path: str, key: Any) -> str:
+    """The path of an entry. That of one thousands of levels down is cut in the middle."""
+    joined = f"{path}.{key_text(key)}" if path else key_text(key)
+    if len(joined) <= LONGEST_PATH:
+        return joined
+    return f"{joined[: LONGEST_PATH // 2]}...{joined[-LONGEST_PATH // 4 :]}"
+
+
+def memory_of(tensor: Tensor) -> tuple[Any, ...]:
+    """The same for two tensors that look at the same elements in the same way."""
+    if tensor.numel() == 0:
+        return (id(tensor),)
+    return (tensor.data_ptr(), tensor.shape, tensor.stride(), str(tensor.dtype))
 
 
 def is_plain(value: Any) -> bool:

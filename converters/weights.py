@@ -19,7 +19,7 @@ import numpy as np
 from relume import Tensor
 from relume.converters import safetensors
 from relume.converters.atomic import replacing
-from relume.converters.object_tree import walk
+from relume.converters.object_tree import memory_of, walk
 
 __all__ = ["ConversionReport", "Weights", "collect", "convert"]
 
@@ -97,11 +97,9 @@ def collect(root: Any, *, everything: bool = False) -> Weights:
         while name in used:  # keys 1 and "1" of one table have the same path
             name += "_"
         used.add(name)
-        array = node.value.detach().numpy()
-        place = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
-        first = names.setdefault(place, name)
+        first = names.setdefault(memory_of(node.value), name)
         if first == name:
-            weights.arrays[name] = array
+            weights.arrays[name] = node.value.detach().numpy()
         else:
             weights.aliases[name] = first
     return weights

@@ -1,4 +1,4 @@
-"""Random numbers against what the real Torch7 drew (tests/data/golden/random.t7).
+"""Random numbers against what the real Torch7 drew (tests/data/random.t7).
 
 Each golden case is a few lines of Lua. `translate` says the same in terms of the C interface
 (scalars, as Lua calls them) and of the registered ops (tensors).
@@ -15,7 +15,7 @@ import pytest
 
 import relume as rl
 
-GOLDEN = Path(__file__).parents[1] / "data" / "golden" / "random.t7"
+GOLDEN = Path(__file__).parents[1] / "data" / "random.t7"
 DTYPES = {
     "Double": rl.float64,
     "Float": rl.float32,

@@ -48,7 +48,7 @@ class Context:
                 "backward through a Function a second time: what it had saved was freed by the "
                 "first backward; use retain_graph=True there"
             )
-        return tuple(s and s.read(self._node_address) for s in self._saved)
+        return tuple(None if s is None else s.read(self._node_address) for s in self._saved)
 
 
 class _Saved:

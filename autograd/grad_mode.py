@@ -35,6 +35,7 @@ class _Scope:
     """A grad mode for a `with` block or, as a decorator, for a function."""
 
     _mode: bool
+    _stack: list[bool]
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         self = super().__new__(cls)

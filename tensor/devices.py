@@ -19,7 +19,7 @@ class device(str):
         return self.partition(":")[0]
 
     @property
-    def index(self) -> int:
+    def index(self) -> int:  # type: ignore[override]
         """Which one of its kind, from 0."""
         return int(self.partition(":")[2] or 0)
 

@@ -63,7 +63,7 @@ class dtype:
 
 
 # In the order of the core's enum DType.
-_ALL = [
+ALL_DTYPES = [
     dtype("bool", 1, None),
     dtype("uint8", 1, "Byte"),
     dtype("int8", 1, "Char"),
@@ -75,8 +75,8 @@ _ALL = [
     dtype("float32", 4, "Float"),
     dtype("float64", 8, "Double"),
 ]
-_C.register_dtypes(_ALL)
-bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _ALL
+_C.register_dtypes(ALL_DTYPES)
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = ALL_DTYPES
 
 
 def find_dtype(name: Any) -> dtype:
@@ -85,11 +85,11 @@ def find_dtype(name: Any) -> dtype:
     >>> find_dtype("float64")
     relume.float64
     """
-    for candidate in _ALL:
+    for candidate in ALL_DTYPES:
         if candidate is name or candidate.name == name:
             return candidate
     numpy_name = np.dtype(name).name
-    for candidate in _ALL:
+    for candidate in ALL_DTYPES:
         if candidate.name == numpy_name:
             return candidate
     raise ValueError(f"relume has no dtype {numpy_name}")

@@ -93,7 +93,7 @@ def _converter(dtype: DType) -> Any:
     return convert
 
 
-_TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes._ALL if kind.torch_typename}
+_TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes.ALL_DTYPES if kind.torch_typename}
 
 
 def _type(tensor: Tensor, target: Any = None) -> Any:
@@ -106,9 +106,8 @@ def _type(tensor: Tensor, target: Any = None) -> Any:
 def _new_method(name: str) -> Any:
     create = _ops[name]
 
-    def new(tensor: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        result = create(*size, dtype=tensor.dtype if dtype is None else dtype)
-        return result.requires_grad_() if requires_grad else result
+    def new(tensor: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Tensor:
+        return create(*size, dtype=tensor.dtype if dtype is None else dtype, **options)
 
     new.__doc__ = f"relume.{name}(*size) in the type of this tensor."
     return new
@@ -124,7 +123,15 @@ def _new_tensor(tensor: Tensor, data: Any, dtype: Any = None) -> Tensor:
     return _C.tensor_from_data(data, tensor.dtype if dtype is None else dtype)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None) -> Tensor:
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Numbers from `start` (0 when only one is given) up to, not including, `end`.
 
     >>> arange(3)
@@ -132,30 +139,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None) -> 
     """
     if end is None:
         start, end = 0, start
-    return _ops["arange"](start, end, step, dtype=dtype)
-
-
-def _creation(name: str) -> Any:
-    """A creation op that also takes device= and requires_grad=."""
-    op = _ops[name]
-
-    def create(
-        *arguments: Any, device: Any = None, requires_grad: bool = False, **options: Any
-    ) -> Tensor:
-        check_device(device)
-        result = op(*arguments, **options)
-        return result.requires_grad_() if requires_grad else result
-
-    create.__name__ = create.__qualname__ = name
-    create.__doc__ = op.__doc__
-    create.__signature__ = op.__signature__
-    return create
-
-
-CREATION_OPS = [
-    "zeros", "ones", "empty", "full", "linspace", "eye", "rand", "randn", "randperm",
-    "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
-]  # fmt: skip
+    return _ops["arange"](start, end, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def public_functions() -> dict[str, Any]:
@@ -164,10 +148,7 @@ def public_functions() -> dict[str, Any]:
     for row in _C.registry():
         if not {"internal", "method_only", "in_place"} & set(row["traits"]):
             functions[row["name"]] = _ops[row["name"]]
-    functions.update({name: _creation(name) for name in CREATION_OPS if name in _ops})
-    if "arange" in _ops:
-        functions["arange"] = arange
-    functions.update(max=max, min=min)
+    functions.update(arange=arange, max=max, min=min)
     return functions
 
 
@@ -208,37 +189,40 @@ def _backward(
     _C.run_backward((tensor,), (gradient,), (), retain, create_graph, False)
 
 
+_CONVERSIONS = {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+}
+
+
 def install() -> None:
     """Adds the methods to Tensor."""
-    Tensor.max = max
-    Tensor.min = min
-    Tensor.to = _to
-    Tensor.type = _type
-    Tensor.type_as = lambda tensor, other: tensor.to(other.dtype)
-    Tensor.view_as = lambda tensor, other: tensor.view(other.shape)
-    Tensor.expand_as = lambda tensor, other: tensor.expand(other.shape)
-    Tensor.reshape_as = lambda tensor, other: tensor.reshape(other.shape)
-    Tensor.cpu = lambda tensor: tensor
-    Tensor.T = property(_transposed)
-    Tensor.mT = property(_matrix_transposed)
-    Tensor.device = property(lambda tensor: device(tensor._device_name))
-    Tensor.backward = _backward
-    Tensor.new_tensor = _new_tensor
-    Tensor.new_full = _new_full
-    for name in ("zeros", "ones", "empty"):
-        if name in _ops:
-            setattr(Tensor, f"new_{name}", _new_method(name))
-    names = {
-        "bool": dtypes.bool_,
-        "byte": dtypes.uint8,
-        "char": dtypes.int8,
-        "short": dtypes.int16,
-        "int": dtypes.int32,
-        "long": dtypes.int64,
-        "half": dtypes.float16,
-        "bfloat16": dtypes.bfloat16,
-        "float": dtypes.float32,
-        "double": dtypes.float64,
+    attributes: dict[str, Any] = {
+        "max": max,
+        "min": min,
+        "to": _to,
+        "type": _type,
+        "type_as": lambda tensor, other: tensor.to(other.dtype),
+        "view_as": lambda tensor, other: tensor.view(other.shape),
+        "expand_as": lambda tensor, other: tensor.expand(other.shape),
+        "reshape_as": lambda tensor, other: tensor.reshape(other.shape),
+        "cpu": lambda tensor: tensor,
+        "T": property(_transposed),
+        "mT": property(_matrix_transposed),
+        "device": property(lambda tensor: device(tensor._device_name)),
+        "backward": _backward,
+        "new_tensor": _new_tensor,
+        "new_full": _new_full,
+        **{f"new_{name}": _new_method(name) for name in ("zeros", "ones", "empty")},
+        **{name: _converter(kind) for name, kind in _CONVERSIONS.items()},
     }
-    for name, kind in names.items():
-        setattr(Tensor, name, _converter(kind))
+    for name, value in attributes.items():
+        setattr(Tensor, name, value)

@@ -107,9 +107,13 @@ def _dlpack_device(tensor: Tensor) -> tuple[int, int]:
 
 def install() -> None:
     """Adds the protocols to Tensor."""
-    Tensor.numpy = numpy
-    Tensor.__array__ = _array
-    Tensor.__array_ufunc__ = _array_ufunc
-    Tensor.__array_priority__ = 1000
-    Tensor.__dlpack__ = _dlpack
-    Tensor.__dlpack_device__ = _dlpack_device
+    attributes = {
+        "numpy": numpy,
+        "__array__": _array,
+        "__array_ufunc__": _array_ufunc,
+        "__array_priority__": 1000,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
+    }
+    for name, value in attributes.items():
+        setattr(Tensor, name, value)

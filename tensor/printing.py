@@ -43,5 +43,5 @@ def _format(tensor: Tensor, specification: str) -> str:
 
 def install() -> None:
     """Adds printing to Tensor."""
-    Tensor.__repr__ = format_tensor
-    Tensor.__format__ = _format
+    for name, method in {"__repr__": format_tensor, "__format__": _format}.items():
+        setattr(Tensor, name, method)

@@ -51,4 +51,4 @@ def find_op_function(name: str, form: int) -> Any:
 
 def install() -> None:
     """Adds pickling to Tensor."""
-    Tensor.__reduce_ex__ = _reduce
+    setattr(Tensor, "__reduce_ex__", _reduce)  # noqa: B010

@@ -32,8 +32,10 @@ def signature(function: Any) -> inspect.Signature:
     >>> str(signature(rl.exp))
     "(input: 'Tensor') -> 'Tensor'"
     """
-    arguments, result = re.fullmatch(r"\w+\((.*)\) -> (.*)", function.schema).groups()
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parts = re.fullmatch(r"\w+\((.*)\) -> (.*)", function.schema)
+    assert parts, function.schema
+    arguments, result = parts.groups()
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     for part in _split(arguments):
         if part == "*":

@@ -22,12 +22,15 @@ struct OpFunctionObject {
   const Op* op;
   OpForm form;
   bool takes_one_tensor;  // may be called as f(tensor), all else having defaults
+  bool creates;           // takes device= and requires_grad= too
   PyObject* name;
   PyObject* argument_names[kMaxArguments];  // interned, owned
 };
 
 PyTypeObject* op_function_type = nullptr;
 PyObject* out_name = nullptr;
+PyObject* device_name = nullptr;
+PyObject* requires_grad_name = nullptr;
 
 // NumPy's spellings of PyTorch's argument names; `from` is a word of Python's.
 struct Alias {
@@ -70,12 +73,29 @@ bool takes_one_tensor(const Schema& schema) {
                      [](const Argument& argument) { return argument.has_default; });
 }
 
+// Does the op make a tensor of a type that the caller chooses (zeros, full_like, rand)?
+bool creates(const Op& op) {
+  return op.has(Trait::not_differentiable) && op.schema.return_count == 1 &&
+         std::any_of(op.schema.arguments.begin(), op.schema.arguments.end(),
+                     [](const Argument& argument) { return argument.type == ArgumentType::dtype; });
+}
+
+bool same_text(PyObject* keyword, PyObject* name) {
+  return keyword == name || PyUnicode_Compare(keyword, name) == 0;
+}
+
+void check_device(PyObject* device) {
+  if (device == Py_None) return;
+  nb::module_::import_("relume.tensor.devices").attr("check_device")(nb::borrow(device));
+}
+
 // The arguments of one call.
 struct ParsedCall {
   Value values[kMaxArguments];
   uint32_t given = 0;  // bits
   int count = 0;       // values up to the last one given
   PyObject* out = nullptr;
+  bool requires_grad = false;  // of what a creation op makes
   ArgumentMemory memory;
 
   void set(int position, Value value) {
@@ -104,6 +124,25 @@ void parse_positional(const OpFunctionObject* self, PyObject* const* arguments, 
   }
 }
 
+// Keywords that are not in the schema: out=, and device= and requires_grad= of creation ops.
+bool parse_option(const OpFunctionObject* self, PyObject* keyword, PyObject* value, ParsedCall& call) {
+  if (self->form == OpForm::in_place) return false;
+  if (same_text(keyword, out_name) && !self->op->has(Trait::no_out)) {
+    if (value != Py_None) call.out = value;
+    return true;
+  }
+  if (!self->creates) return false;
+  if (same_text(keyword, device_name)) {
+    check_device(value);
+    return true;
+  }
+  if (!same_text(keyword, requires_grad_name)) return false;
+  check<TypeError>(PyBool_Check(value), function_name(self), "(): argument 'requires_grad' must be bool, not ",
+                   type_name(value));
+  call.requires_grad = value == Py_True;
+  return true;
+}
+
 void parse_keywords(const OpFunctionObject* self, PyObject* const* arguments, PyObject* keywords,
                     ParsedCall& call) {
   const Schema& schema = self->op->schema;
@@ -112,11 +151,7 @@ void parse_keywords(const OpFunctionObject* self, PyObject* const* arguments, Py
     PyObject* keyword = PyTuple_GET_ITEM(keywords, i);
     const int position = find_argument(self, keyword);
     if (position < 0) {
-      const bool is_out = keyword == out_name || PyUnicode_Compare(keyword, out_name) == 0;
-      if (is_out && self->form == OpForm::plain && !self->op->has(Trait::no_out)) {
-        if (arguments[i] != Py_None) call.out = arguments[i];
-        continue;
-      }
+      if (parse_option(self, keyword, arguments[i], call)) continue;
       throw TypeError(message(name, "() has no argument '", PyUnicode_AsUTF8(keyword), "'", usage(self)));
     }
     if (call.given & (1u << position)) {
@@ -166,6 +201,14 @@ PyObject* call_into(const OpFunctionObject* self, ParsedCall& call) {
   return call.out;
 }
 
+PyObject* call_with_gradient(const OpFunctionObject* self, const ParsedCall& call) {
+  Tensor tensor = run_op(*self->op, call.values, call.count);
+  check<Error>(is_floating(tensor.dtype()), function_name(self), "(): only floating tensors can require a "
+               "gradient, not ", name(tensor.dtype()));
+  tensor->requires_grad = true;
+  return wrap(std::move(tensor));
+}
+
 PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t count_and_flag,
                            PyObject* keywords) {
   const auto* self = reinterpret_cast<OpFunctionObject*>(object);
@@ -180,6 +223,7 @@ PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t 
     if (keywords) parse_keywords(self, arguments + count, keywords, call);
     fill_defaults(self, call);
     if (call.out) return call_into(self, call);
+    if (call.requires_grad) return call_with_gradient(self, call);
     if (self->form == OpForm::plain) return call_op(*self->op, call.values, call.count);
     if (!call.values[0].is_tensor() || !is_tensor(arguments[0])) {
       throw TypeError(message(function_name(self), "() changes its first argument, which must be a Tensor, not ",
@@ -294,6 +338,7 @@ nb::object make_op_function(const Op& op, OpForm form) {
   self->op = &op;
   self->form = form;
   self->takes_one_tensor = form == OpForm::plain && takes_one_tensor(op.schema);
+  self->creates = creates(op);
   self->name = PyUnicode_InternFromString((op.name() + (form == OpForm::in_place ? "_" : "")).c_str());
   for (std::size_t i = 0; i < kMaxArguments; ++i) {
     self->argument_names[i] = i < op.schema.arguments.size()
@@ -305,6 +350,8 @@ nb::object make_op_function(const Op& op, OpForm form) {
 
 void bind_ops(nb::module_& module) {
   out_name = PyUnicode_InternFromString("out");
+  device_name = PyUnicode_InternFromString("device");
+  requires_grad_name = PyUnicode_InternFromString("requires_grad");
   nb::dict functions;
   nb::object type = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
   for (const Op* op : all_ops()) {

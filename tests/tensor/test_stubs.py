@@ -1,0 +1,27 @@
+"""The type stubs know every op of the registry."""
+
+import relume as rl
+from relume.tensor.stubs.__main__ import stubs
+
+
+def test_stubs_are_up_to_date():
+    for path, expected in stubs().items():
+        assert path.read_text() == expected, (
+            f"{path.name} is out of date: run `python -m relume.tensor.stubs`"
+        )
+
+
+def test_stubs_are_python():
+    for path in stubs():
+        compile(path.read_text(), path.name, "exec")
+
+
+def test_every_function_of_the_stub_exists():
+    names = [line.split("(")[0][4:] for line in open(stubs_of_package()) if line.startswith("def ")]
+    assert "conv2d" in names
+    for name in set(names) - {"__getattr__"}:
+        assert hasattr(rl, name), name
+
+
+def stubs_of_package():
+    return next(path for path in stubs() if path.name == "__init__.pyi")

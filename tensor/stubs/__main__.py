@@ -66,7 +66,8 @@ def parameters(signature: inspect.Signature) -> list[str]:
         if loose(positional) and parameter is positional[-1]:
             text = f"*{text}"
         if parameter.default is not parameter.empty:
-            text += f" = {tuple(parameter.default) if isinstance(parameter.default, list) else parameter.default!r}"
+            default = parameter.default
+            text += f" = {tuple(default) if isinstance(default, list) else default!r}"
         result.append(text)
     return result
 

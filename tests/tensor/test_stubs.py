@@ -17,7 +17,8 @@ def test_stubs_are_python():
 
 
 def test_every_function_of_the_stub_exists():
-    names = [line.split("(")[0][4:] for line in open(stubs_of_package()) if line.startswith("def ")]
+    lines = stubs_of_package().read_text().splitlines()
+    names = [line.split("(")[0][4:] for line in lines if line.startswith("def ")]
     assert "conv2d" in names
     for name in set(names) - {"__getattr__"}:
         assert hasattr(rl, name), name

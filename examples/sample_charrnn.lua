@@ -23,7 +23,9 @@ if not rawget(_G, 'OneHot') then
 end
 
 if type(checkpoint) == 'string' then checkpoint = torch.load(checkpoint) end
+local is_alone = not write  -- not called by another program, which takes the text
 write = write or function(text) io.write(text) io.flush() end
+if is_alone then write(prime) end
 
 local network = checkpoint.protos.rnn
 network:evaluate()
@@ -55,4 +57,4 @@ for _ = 1, length do
    write(character_of[index])
    log_probabilities = read(index)
 end
-if select('#', ...) < 3 then print() end
+if is_alone then print() end

@@ -6,6 +6,8 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from relume._C import Tensor
+
 __all__ = ["Table"]
 
 
@@ -206,26 +208,33 @@ class Table:
         object.__setattr__(self, "_items", state)
 
 
-_MOST_SHOWN = 12
+_MOST_SHOWN = (12, 6)  # entries of the outermost container and of those inside
 _depth = 0
 
 
 def contents_text(pairs: list[tuple[Any, Any]], is_list: bool) -> str:
-    """A container's contents for its repr: a few entries, four levels deep at most."""
+    """A container's contents for its repr: a few entries, two levels deep."""
     global _depth
-    if _depth >= 4:
+    if _depth >= len(_MOST_SHOWN):
         return "{...}" if pairs else "{}"
+    most = _MOST_SHOWN[_depth]
     _depth += 1
     try:
         shown = [
-            repr(value) if is_list else f"{_key_text(key)} = {value!r}"
-            for key, value in pairs[:_MOST_SHOWN]
+            _value_text(value) if is_list else f"{_key_text(key)} = {_value_text(value)}"
+            for key, value in pairs[:most]
         ]
     finally:
         _depth -= 1
-    if len(pairs) > _MOST_SHOWN:
-        shown.append(f"... {len(pairs) - _MOST_SHOWN} more")
+    if len(pairs) > most:
+        shown.append(f"... {len(pairs) - most} more")
     return "{" + ", ".join(shown) + "}"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"<{value.torch_typename or value.dtype} {'x'.join(map(str, value.shape))}>"
+    return repr(value)
 
 
 def _key_text(key: Any) -> str:

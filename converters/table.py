@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Any
 
 from relume._C import Tensor
@@ -25,16 +27,21 @@ class _BooleanKey:
 
 TRUE_KEY = _BooleanKey(True)
 FALSE_KEY = _BooleanKey(False)
+# What a table has in place of a part that it does not use: most use only one.
+EMPTY_ARRAY: Any = ()
+EMPTY_HASH: Any = MappingProxyType({})
 
 
 def _stored(key: Any) -> Any:
     """The form in which a key is kept: 2.0 is the key 2, as in Lua."""
-    if isinstance(key, float):
-        if key != key:
-            raise ValueError("NaN cannot be the key of a table")
-        return int(key) if key.is_integer() else key
     if isinstance(key, bool):
         return TRUE_KEY if key else FALSE_KEY
+    if isinstance(key, Integral):
+        return int(key)
+    if isinstance(key, Real):
+        if key != key:
+            raise ValueError("NaN cannot be the key of a table")
+        return int(key) if float(key).is_integer() else float(key)
     if key is None:
         raise ValueError("None (nil) cannot be the key of a table")
     return key
@@ -65,37 +72,79 @@ class Table:
     ('net', [1, 2, 'name'])
     """
 
-    __slots__ = ("__weakref__", "_items")
-    _items: dict[Any, Any]
+    # As in Lua: the values of 1 to n in one part, all other keys in the other, n + 1 in neither.
+    __slots__ = ("__weakref__", "_array", "_hash")
+    _array: list[Any]
+    _hash: dict[Any, Any]
     torch_typename = "table"
 
     def __init__(self, values: Any = ()):
-        object.__setattr__(self, "_items", {})
+        self._set_parts(EMPTY_ARRAY, EMPTY_HASH)
         for key, value in values.items() if hasattr(values, "items") else enumerate(values, 1):
             self[key] = value
 
+    def _set_parts(self, array: list[Any], hash_: dict[Any, Any]) -> None:
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_hash", hash_)
+
+    def _find(self, key: Any, default: Any) -> Any:
+        if type(key) is not str:
+            key = _stored(key)
+            if type(key) is int and 0 < key <= len(self._array):
+                return self._array[key - 1]
+        return self._hash.get(key, default)
+
     def __getitem__(self, key: Any) -> Any:
-        try:
-            return self._items[key if type(key) is str else _stored(key)]
-        except KeyError:
-            raise KeyError(key) from None
+        value = self._find(key, None)  # None is never a value
+        if value is None:
+            raise KeyError(key)
+        return value
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _stored(key)
-        if value is None:
-            self._items.pop(key, None)
+        size = len(self._array)
+        if type(key) is int and 0 < key <= size:
+            if value is None:
+                self._cut(key)
+            else:
+                self._array[key - 1] = value
+        elif value is None:
+            if key in self._hash:
+                del self._hash[key]
+        elif type(key) is int and key == size + 1:
+            self._append(value)
         else:
-            self._items[key] = value
+            if self._hash is EMPTY_HASH:
+                self._set_parts(self._array, {})
+            self._hash[key] = value
+
+    def _append(self, value: Any) -> None:
+        if self._array is EMPTY_ARRAY:
+            self._set_parts([], self._hash)
+        self._array.append(value)
+        while (following := len(self._array) + 1) in self._hash:
+            self._array.append(self._hash.pop(following))
+
+    def _cut(self, key: int) -> None:
+        """Removes a key from the array; those after it become other keys."""
+        after = self._array[key:]
+        del self._array[key - 1 :]
+        for position, value in enumerate(after, key + 1):
+            self[position] = value
 
     def __delitem__(self, key: Any) -> None:
-        del self._items[_stored(key)]
+        if key not in self:
+            raise KeyError(key)
+        self[key] = None
 
     def __contains__(self, key: Any) -> bool:
-        return key is not None and key == key and _stored(key) in self._items
+        return key is not None and key == key and self._find(key, None) is not None
 
     def __getattr__(self, name: str) -> Any:
+        if name in Table.__slots__:  # while it is being copied or unpickled
+            raise AttributeError(name)
         try:
-            return self._items[name]
+            return self._hash[name]
         except KeyError:
             raise AttributeError(f"the table has no key {name!r}") from None
 
@@ -103,36 +152,18 @@ class Table:
         self[name] = value
 
     def __delattr__(self, name: str) -> None:
-        if name not in self._items:
+        if name not in self._hash:
             raise AttributeError(f"the table has no key {name!r}")
-        del self._items[name]
+        del self._hash[name]
 
     def __len__(self) -> int:
-        items = self._items
-        count = len(items)
-        if count in items and count + 1 not in items:
-            return count
-        if 1 not in items:
-            return 0
-        present, absent = 1, 2
-        while absent in items:
-            present, absent = absent, absent * 2
-        while absent - present > 1:
-            middle = (present + absent) // 2
-            if middle in items:
-                present = middle
-            else:
-                absent = middle
-        return present
+        return len(self._array)
 
     def __bool__(self) -> bool:
-        return bool(self._items)
+        return bool(self._array or self._hash)
 
     def __iter__(self) -> Iterator[Any]:
-        position = 1
-        while position in self._items:
-            yield self._items[position]
-            position += 1
+        return iter(self._array)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value at `key`, or `default`.
@@ -140,25 +171,24 @@ class Table:
         >>> Table({"a": 1}).get("b", 0)
         0
         """
-        if key is None or key != key:
-            return default
-        return self._items.get(_stored(key), default)
+        return self._find(key, default) if key is not None and key == key else default
 
     def keys(self) -> list[Any]:
-        """All keys, in the order of the file or of insertion."""
-        return [_shown(key) for key in self._items]
+        """All keys: 1, 2, ..., then the others in the order of the file or of insertion."""
+        return [*range(1, len(self._array) + 1), *map(_shown, self._hash)]
 
     def values(self) -> list[Any]:
         """All values, in the order of `keys()`."""
-        return list(self._items.values())
+        return [*self._array, *self._hash.values()]
 
     def items(self) -> list[tuple[Any, Any]]:
-        """All (key, value) pairs.
+        """All (key, value) pairs, in the order of `keys()`.
 
         >>> Table({"a": 1}).items()
         [('a', 1)]
         """
-        return [(_shown(key), value) for key, value in self._items.items()]
+        others = ((_shown(key), value) for key, value in self._hash.items())
+        return [*enumerate(self._array, 1), *others]
 
     def is_list(self) -> bool:
         """Are the keys exactly 1, 2, ..., n? True for an empty table.
@@ -166,24 +196,23 @@ class Table:
         >>> Table([5, 6]).is_list(), Table({"a": 1}).is_list()
         (True, False)
         """
-        return all(position in self._items for position in range(1, len(self._items) + 1))
+        return not self._hash
 
     def as_list(self) -> list[Any]:
         """The values at 1, 2, ..., n as a list.
 
         Raises:
-            ValueError: the table has other keys. `list(table)` ignores them.
+            ValueError: the table has other keys. `list(table)` leaves them out.
 
         >>> Table([5, 6]).as_list()
         [5, 6]
         """
-        if not self.is_list():
-            other = [key for key in self.keys() if key not in range(1, len(self._items) + 1)]
+        if self._hash:
             raise ValueError(
-                f"the table is no list: it has the key {other[0]!r}; list(table) takes t[1], "
-                "t[2], ... and ignores the others"
+                f"the table is no list: it has the key {_shown(next(iter(self._hash)))!r}; "
+                "list(table) gives t[1], t[2], ... and leaves the others out"
             )
-        return [self._items[position] for position in range(1, len(self._items) + 1)]
+        return list(self._array)
 
     def update(self, values: Any) -> None:
         """Sets the keys of a mapping or of another table."""
@@ -195,17 +224,18 @@ class Table:
         return f"{type(self).__name__}({contents_text(self.items(), self.is_list())})"
 
     def __dir__(self) -> Iterable[str]:
-        fields = [key for key in self._items if isinstance(key, str) and key.isidentifier()]
+        fields = [key for key in self._hash if isinstance(key, str) and key.isidentifier()]
         return [*object.__dir__(self), *fields]
 
     def __copy__(self) -> Table:
         return type(self)(self)
 
-    def __getstate__(self) -> dict[Any, Any]:
-        return self._items
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return type(self), (), self.items()
 
-    def __setstate__(self, state: dict[Any, Any]) -> None:
-        object.__setattr__(self, "_items", state)
+    def __setstate__(self, pairs: list[tuple[Any, Any]]) -> None:
+        for key, value in pairs:
+            self[key] = value
 
 
 _MOST_SHOWN = (12, 6)  # entries of the outermost container and of those inside

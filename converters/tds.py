@@ -22,7 +22,7 @@ class TdsHash(Table):
     torch_typename = "tds.Hash"
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._array) + len(self._hash)
 
 
 class TdsVec:

@@ -1,4 +1,7 @@
 // Torch7 files into Python objects: `_C.t7_read`.
+#include <cmath>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +57,8 @@ PyObject* must(PyObject* object) {
 // The Python classes that files become: what `relume.converters.t7` registers.
 struct PythonClasses {
   SlotClass table, hash, vector, object, function;
-  nb::object error, true_key, false_key;
-  Py_ssize_t table_items, vector_values;
+  nb::object error, true_key, false_key, empty_array, empty_hash;
+  Py_ssize_t table_array, table_hash, vector_values;
   Py_ssize_t object_typename, object_version, object_fields, object_payload;
   Py_ssize_t function_tag, function_bytecode, function_upvalues;
 
@@ -68,7 +71,10 @@ struct PythonClasses {
         error(classes["FileFormatError"]),
         true_key(classes["true_key"]),
         false_key(classes["false_key"]),
-        table_items(table.slot("_items")),
+        empty_array(classes["empty_array"]),
+        empty_hash(classes["empty_hash"]),
+        table_array(table.slot("_array")),
+        table_hash(table.slot("_hash")),
         vector_values(vector.slot("_values")),
         object_typename(object.slot("torch_typename")),
         object_version(object.slot("torch_version")),
@@ -170,19 +176,28 @@ class PythonBuilder final : public t7::Builder {
   Handle table() override { return make_container(classes_.table); }
   Handle hash(const ClassInfo&) override { return make_container(classes_.hash); }
   void set_entry(Handle container, Handle key, Handle value) override {
-    PyObject* items = field(as_object(container), classes_.table_items);
     PyObject* stored = as_object(key);
     if (stored == Py_True) stored = classes_.true_key.ptr();
     if (stored == Py_False) stored = classes_.false_key.ptr();
-    int status = 0;
-    if (as_object(value) != Py_None) {
-      status = PyDict_SetItem(items, stored, as_object(value));
-    } else if (PyDict_Contains(items, stored) == 1) {
-      status = PyDict_DelItem(items, stored);
-    }
+    // Nil as a value means that there is no such entry.
+    const bool absent = as_object(value) == Py_None;
+    const int status = absent ? 0 : PyDict_SetItem(hash_part(as_object(container)), stored, as_object(value));
     drop(key);
     drop(value);
     if (status < 0) throw_python_error();
+  }
+  void set_entry(Handle container, double key, Handle value) override {
+    PyObject* object = as_object(container);
+    if (!PyDict_CheckExact(object) && as_object(value) != Py_None) {
+      PyObject* array = field(object, classes_.table_array);
+      const auto size = static_cast<double>(Py_SIZE(array));
+      if (key == size + 1) return append_to_array(object, as_object(value));
+      if (key >= 1 && key <= size && key == std::floor(key)) {
+        PyList_SetItem(array, static_cast<Py_ssize_t>(key) - 1, as_object(value));
+        return;
+      }
+    }
+    set_entry(container, number_object(key), value);
   }
 
   Handle vector(const ClassInfo&) override {
@@ -200,9 +215,8 @@ class PythonBuilder final : public t7::Builder {
     if (info.count == 1) find_class(info);
     nb::object object = make_object(info);
     if (is_plain(object.ptr())) {
-      set_field(object.ptr(), classes_.object_typename, must(class_name(info)));
+      set_field(object.ptr(), classes_.object_typename, class_name(info));
       set_field(object.ptr(), classes_.object_version, number_object(version));
-      set_field(object.ptr(), classes_.object_fields, must(PyDict_New()));
       Py_INCREF(Py_None);
       set_field(object.ptr(), classes_.object_payload, Py_None);
     } else {
@@ -210,9 +224,15 @@ class PythonBuilder final : public t7::Builder {
     }
     return object.release().ptr();
   }
+  Handle fields() override { return must(PyDict_New()); }
+  Handle fields_as_table(Handle fields) override {
+    PyObject* table = make_container(classes_.table);
+    set_field(table, classes_.table_hash, as_object(fields));
+    return table;
+  }
   void set_state(Handle object, Handle state) override {
-    nb::object fields = nb::borrow(field(as_object(state), classes_.table_items));
-    drop(state);
+    nb::object fields = nb::steal(as_object(state));
+    if (!PyDict_CheckExact(fields.ptr())) fields = dictionary_of(fields);
     if (is_plain(as_object(object))) {
       set_field(as_object(object), classes_.object_fields, fields.release().ptr());
     } else {
@@ -220,10 +240,11 @@ class PythonBuilder final : public t7::Builder {
     }
   }
   void set_payload(Handle object, Handle value) override {
+    nb::object payload = nb::steal(as_object(value));
     if (is_plain(as_object(object))) {
-      set_field(as_object(object), classes_.object_payload, as_object(value));
+      set_field(as_object(object), classes_.object_fields, must(PyDict_New()));
+      set_field(as_object(object), classes_.object_payload, payload.release().ptr());
     } else {
-      nb::object payload = nb::steal(as_object(value));
       unfilled.append(nb::make_tuple(nb::handle(as_object(object)), payload, take_version(object)));
     }
   }
@@ -248,9 +269,6 @@ class PythonBuilder final : public t7::Builder {
 
   std::string describe_key(Handle key) override {
     nb::handle object = as_object(key);
-    if (PyLong_CheckExact(object.ptr()) || PyFloat_CheckExact(object.ptr())) {
-      return "[" + std::string(nb::str(object).c_str()) + "]";
-    }
     if (!PyUnicode_CheckExact(object.ptr())) return message("[<", type_name(object.ptr()), ">]");
     nb::object shown = nb::borrow(object);
     if (PyUnicode_GetLength(object.ptr()) > 40) shown = nb::steal(PyUnicode_Substring(object.ptr(), 0, 40));
@@ -262,18 +280,64 @@ class PythonBuilder final : public t7::Builder {
   bool is_plain(PyObject* object) const { return PyObject_TypeCheck(object, classes_.object.type); }
 
   PyObject* make_container(const SlotClass& container) {
-    nb::object object = nb::steal(container.make());
-    set_field(object.ptr(), classes_.table_items, must(PyDict_New()));
-    return object.release().ptr();
+    PyObject* object = container.make();
+    set_field(object, classes_.table_array, classes_.empty_array.inc_ref().ptr());
+    set_field(object, classes_.table_hash, classes_.empty_hash.inc_ref().ptr());
+    return object;
   }
 
-  static PyObject* class_name(const ClassInfo& info) {
-    return PyUnicode_DecodeUTF8(info.name.data(), static_cast<Py_ssize_t>(info.name.size()), "surrogateescape");
+  // Where keys other than 1, 2, ... go: an object's fields, or a table's second part.
+  PyObject* hash_part(PyObject* container) {
+    if (PyDict_CheckExact(container)) return container;
+    if (field(container, classes_.table_hash) == classes_.empty_hash.ptr()) {
+      set_field(container, classes_.table_hash, must(PyDict_New()));
+    }
+    return field(container, classes_.table_hash);
+  }
+
+  // Adds the value of the next key, and moves over those after it that came earlier.
+  void append_to_array(PyObject* table, PyObject* value) {
+    nb::object next = nb::steal(value);
+    if (field(table, classes_.table_array) == classes_.empty_array.ptr()) {
+      set_field(table, classes_.table_array, must(PyList_New(0)));
+    }
+    PyObject* array = field(table, classes_.table_array);
+    PyObject* hash = field(table, classes_.table_hash);
+    while (next.is_valid()) {
+      if (PyList_Append(array, next.ptr()) < 0) throw_python_error();
+      next.reset();
+      if (hash == classes_.empty_hash.ptr() || PyDict_GET_SIZE(hash) == 0) return;
+      nb::object key = nb::steal(must(PyLong_FromSsize_t(PyList_GET_SIZE(array) + 1)));
+      if (PyObject* moved = PyDict_GetItemWithError(hash, key.ptr())) {
+        next = nb::borrow(moved);
+        PyDict_DelItem(hash, key.ptr());
+      }
+    }
+  }
+
+  nb::object dictionary_of(const nb::object& table) {
+    nb::object result = nb::steal(must(PyDict_New()));
+    PyObject* array = field(table.ptr(), classes_.table_array);
+    for (Py_ssize_t i = 0; i < Py_SIZE(array); ++i) {
+      nb::object key = nb::steal(must(PyLong_FromSsize_t(i + 1)));
+      PyDict_SetItem(result.ptr(), key.ptr(), PyList_GET_ITEM(array, i));
+    }
+    if (PyDict_Update(result.ptr(), field(table.ptr(), classes_.table_hash)) < 0) throw_python_error();
+    return result;
+  }
+
+  PyObject* class_name(const ClassInfo& info) {
+    if (last_class_ != &info) {
+      last_class_name_ = checked(PyUnicode_DecodeUTF8(
+          info.name.data(), static_cast<Py_ssize_t>(info.name.size()), "surrogateescape"));
+      last_class_ = &info;
+    }
+    return nb::object(last_class_name_).release().ptr();
   }
 
   // Asks once per class; the answer lives as long as the builder.
   void find_class(ClassInfo& info) {
-    nb::object name = checked(class_name(info));
+    nb::object name = nb::steal(class_name(info));
     nb::object found = find_class_(name);
     if (found.is_none()) return;
     info.cookie = found.ptr();
@@ -300,7 +364,7 @@ class PythonBuilder final : public t7::Builder {
   }
 
   void note_gpu(PyObject* object, const ClassInfo& info) {
-    from_gpu.append(nb::make_tuple(nb::handle(object), nb::steal(must(class_name(info)))));
+    from_gpu.append(nb::make_tuple(nb::handle(object), nb::steal(class_name(info))));
   }
 
   const PythonClasses& classes_ = *python_classes;
@@ -308,22 +372,9 @@ class PythonBuilder final : public t7::Builder {
   nb::object no_arguments_ = nb::steal(PyTuple_New(0));
   std::unique_ptr<TextCache> texts_ = std::make_unique<TextCache>();
   std::vector<nb::object> found_;
+  const ClassInfo* last_class_ = nullptr;
+  nb::object last_class_name_;
   std::vector<std::pair<Handle, double>> versions_;  // of open objects with a Python class
-};
-
-// Python's cycle collector would look at every object again and again while a file of
-// many objects is read; nothing is garbage yet.
-class PauseCollector {
- public:
-  PauseCollector() : was_enabled_(PyGC_Disable()) {}
-  ~PauseCollector() {
-    if (was_enabled_) PyGC_Enable();
-  }
-  PauseCollector(const PauseCollector&) = delete;
-  PauseCollector& operator=(const PauseCollector&) = delete;
-
- private:
-  bool was_enabled_;
 };
 
 struct Attempt {
@@ -386,7 +437,6 @@ nb::object read_source(t7::Source& source, int long_size, bool all, nb::object f
   check<Error>(python_classes != nullptr, "import relume.converters.t7 first");
   const std::optional<t7::Form> form = t7::detect_form(source);
   if (!form) return nb::none();
-  const PauseCollector pause;
   std::optional<t7::FormatError> first_error;
   for (const Attempt& attempt : attempts(*form, long_size)) {
     bool met_long = false;

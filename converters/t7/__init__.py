@@ -7,12 +7,14 @@ file; here it is told which Python classes to make.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import stat
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from relume import _C
 from relume.converters.errors import FileFormatError
 from relume.converters.lua_function import LuaFunction
 from relume.converters.sniff import identify
-from relume.converters.table import FALSE_KEY, TRUE_KEY, Table
+from relume.converters.table import EMPTY_ARRAY, EMPTY_HASH, FALSE_KEY, TRUE_KEY, Table
 from relume.converters.tds import TdsHash, TdsVec
 from relume.converters.torch_object import TorchObject
 
@@ -37,6 +39,8 @@ _C.t7_register(
         "FileFormatError": FileFormatError,
         "true_key": TRUE_KEY,
         "false_key": FALSE_KEY,
+        "empty_array": EMPTY_ARRAY,
+        "empty_hash": EMPTY_HASH,
     }
 )
 
@@ -219,7 +223,8 @@ def _read(
 ) -> TorchFile:
     if long_size not in (None, 4, 8):
         raise ValueError(f"long_size is 4 or 8, or None to detect it; got {long_size!r}")
-    found = reader(long_size or 0, all, _finder(classes)) if size else None
+    with _collector_paused():
+        found = reader(long_size or 0, all, _finder(classes)) if size else None
     if found is None or _is_all_zeros(found, head):
         impostor = identify(head, size)
         raise FileFormatError(
@@ -238,6 +243,25 @@ def _read(
         class_counts=found["class_counts"],
         left_over=found["left_over"],
     )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keeps Python's cycle collector from looking at objects that are all in use.
+
+    It would go through them again and again while there are more and more; afterwards they join
+    the old ones unseen.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            if gc.get_freeze_count() == 0:
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 def _is_all_zeros(found: dict[str, Any], head: bytes) -> bool:

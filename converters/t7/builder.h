@@ -44,11 +44,15 @@ class Builder {
   virtual Handle table() = 0;
   virtual Handle hash(const ClassInfo& info) = 0;
   virtual void set_entry(Handle container, Handle key, Handle value) = 0;  // takes key and value
+  virtual void set_entry(Handle container, double key, Handle value) = 0;  // takes value
   virtual Handle vector(const ClassInfo& info) = 0;
   virtual void append(Handle vector, Handle value) = 0;  // takes value
 
   virtual Handle object(ClassInfo& info, double version) = 0;
-  virtual void set_state(Handle object, Handle state) = 0;  // takes state: a table, its fields
+  // The table that an object's fields go into; then it is given to the object.
+  virtual Handle fields() = 0;
+  virtual Handle fields_as_table(Handle fields) = 0;  // takes fields; for who refers to them
+  virtual void set_state(Handle object, Handle state) = 0;  // takes state: its fields, or a table
   // What a class wrote that has a format of its own: one value, or bytes nobody can split.
   virtual void set_payload(Handle object, Handle value) = 0;  // takes value
   virtual Handle bytes(std::string_view bytes) = 0;
@@ -73,9 +77,12 @@ class NullBuilder final : public Builder {
   Handle table() override { return nullptr; }
   Handle hash(const ClassInfo&) override { return nullptr; }
   void set_entry(Handle, Handle, Handle) override {}
+  void set_entry(Handle, double, Handle) override {}
   Handle vector(const ClassInfo&) override { return nullptr; }
   void append(Handle, Handle) override {}
   Handle object(ClassInfo&, double) override { return nullptr; }
+  Handle fields() override { return nullptr; }
+  Handle fields_as_table(Handle) override { return nullptr; }
   void set_state(Handle, Handle) override {}
   void set_payload(Handle, Handle) override {}
   Handle bytes(std::string_view) override { return nullptr; }

@@ -10,7 +10,7 @@
 namespace relume::t7 {
 
 enum class ItemKind : uint8_t {
-  nil, number, not_a_number, boolean, string, table, storage, tensor, object, function,
+  nil, number, not_a_number, boolean, string, fields, table, storage, tensor, object, function,
   unfinished,  // an object whose head is being read: nothing may refer to it yet
 };
 
@@ -18,6 +18,7 @@ enum class ItemKind : uint8_t {
 struct Item {
   ItemKind kind = ItemKind::nil;
   Handle handle = nullptr;
+  double number = 0;  // a number that is a key has no handle
 };
 
 struct MemoEntry {

@@ -26,6 +26,10 @@ constexpr int64_t kGeneratorBytes = 5048;  // Torch7's C struct, on 64-bit machi
 // "V 3" and "V 3.0" are versions; anything else is the class name of an older file.
 bool parse_version(std::string_view text, double& version) {
   if (text.substr(0, 2) != "V ") return false;
+  if (text.size() == 3 && text[2] >= '0' && text[2] <= '9') {
+    version = text[2] - '0';
+    return true;
+  }
   const std::string number(text.substr(2));
   char* end = nullptr;
   version = std::strtod(number.c_str(), &end);
@@ -39,6 +43,7 @@ const char* kind_name(ItemKind kind) {
     case ItemKind::not_a_number: return "a number";
     case ItemKind::boolean: return "a boolean";
     case ItemKind::string: return "a string";
+    case ItemKind::fields:
     case ItemKind::table: return "a table";
     case ItemKind::storage: return "a storage";
     case ItemKind::tensor: return "a tensor";
@@ -183,7 +188,11 @@ bool Reader::deliver(Item item) {
       }
       if (parent_ && item.kind == ItemKind::nil) fail("damaged", decoder_.offset(), "nil in a table");
       frame.has_key = false;
-      builder_.set_entry(frame.item.handle, frame.key.handle, item.handle);
+      if (frame.key.kind == ItemKind::number) {
+        builder_.set_entry(frame.item.handle, frame.key.number, item.handle);
+      } else {
+        builder_.set_entry(frame.item.handle, frame.key.handle, item.handle);
+      }
       return --frame.remaining == 0;
     case FrameKind::vector:
       builder_.append(frame.item.handle, item.handle);
@@ -204,7 +213,7 @@ bool Reader::deliver(Item item) {
 }
 
 void Reader::deliver_state(Frame& frame, Item item) {
-  if (item.kind == ItemKind::table) return builder_.set_state(frame.item.handle, item.handle);
+  if (item.kind == ItemKind::fields || item.kind == ItemKind::table) return builder_.set_state(frame.item.handle, item.handle);
   const int64_t end = decoder_.offset();
   builder_.drop(item.handle);
   if (!take_payload(end)) {
@@ -223,7 +232,10 @@ bool Reader::open(Item& item) {
       return false;
     case kNumber: {
       const double value = decoder_.read_double();
-      item = {std::isnan(value) ? ItemKind::not_a_number : ItemKind::number, builder_.number(value)};
+      item.kind = std::isnan(value) ? ItemKind::not_a_number : ItemKind::number;
+      item.number = value;
+      const bool is_key = !frames_.empty() && frames_.back().kind == FrameKind::table && !frames_.back().has_key;
+      if (!is_key) item.handle = builder_.number(value);
       return false;
     }
     case kString:
@@ -259,6 +271,9 @@ MemoEntry* Reader::known(int32_t index) {
 bool Reader::refer(int32_t index, Item& item, ItemKind first, ItemKind last) {
   MemoEntry* entry = known(index);
   if (!entry) return false;
+  if (entry->item.kind == ItemKind::fields) {
+    entry->item = {ItemKind::table, builder_.fields_as_table(entry->item.handle)};
+  }
   if (entry->item.kind < first || entry->item.kind > last) {
     fail("damaged", decoder_.offset(), "expected ", kind_name(first), ", found a reference to ",
          kind_name(entry->item.kind), " (index ", index, ")");
@@ -292,7 +307,12 @@ bool Reader::open_table(Item& item) {
   const int32_t index = decoder_.read_int();
   if (refer(index, item, ItemKind::table, ItemKind::table)) return false;
   const int32_t size = decoder_.read_count("a table", decoder_.smallest_entry());
-  item = {ItemKind::table, builder_.table()};
+  const bool is_state = !frames_.empty() && frames_.back().kind == FrameKind::object;
+  if (is_state) {
+    item = {ItemKind::fields, builder_.fields()};
+  } else {
+    item = {ItemKind::table, builder_.table()};
+  }
   remember(index, item, at);
   push(FrameKind::table, item, size);
   return true;
@@ -463,7 +483,11 @@ std::string Reader::path() const {
     const Frame& frame = frames_[i];
     if (frame.kind == FrameKind::function) text += ".upvalues";
     if (frame.kind == FrameKind::vector) text += "[next]";
-    if (frame.kind == FrameKind::table) text += frame.has_key ? builder_.describe_key(frame.key.handle) : "<key>";
+    if (frame.kind == FrameKind::table) {
+      text += !frame.has_key                        ? "<key>"
+              : frame.key.kind == ItemKind::number ? message("[", frame.key.number, "]")
+                                                   : builder_.describe_key(frame.key.handle);
+    }
   }
   return text;
 }

@@ -86,7 +86,7 @@ class Reader {
   Reader* parent_ = nullptr;
   int64_t parent_limit_ = 0;                 // parent's objects met before here are known
   std::map<int64_t, int64_t> payload_ends_;  // start -> end, as found so far
-  int64_t work_left_ = 8'000'000;            // what looking for ends may still cost
+  int64_t work_left_ = 4'000'000;            // what looking for ends may still cost
 };
 
 }  // namespace relume::t7

@@ -96,7 +96,9 @@ class Content:
         else:
             assert type(actual) is rl.Table, where
         fields = dict(actual.fields if isinstance(actual, rl.TorchObject) else actual.items())
-        plain = {key: value for key, value in fields.items() if isinstance(key, (str, bytes, int, float))}
+        plain = {
+            key: value for key, value in fields.items() if isinstance(key, (str, bytes, int, float))
+        }
         named = {self.name_of(key, "class" in expected): value for key, value in plain.items()}
         assert len(fields) - len(plain) == expected.get("keys_that_are_objects", 0), where
         described = dict(expected["fields"])

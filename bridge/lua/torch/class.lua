@@ -210,9 +210,14 @@ function class.typename(value)
    return names[mt]
 end
 
+-- Classes that were written in C in Torch7: `type` called their objects userdata.
+local userdata_classes = {}
+function class.mark_as_userdata(mt) userdata_classes[mt] = true end
+
 -- What `type` was before tensors were cdata: they are userdata to a script.
 function class.lua_type(value)
    local kind = raw_type(value)
+   if kind == 'table' and userdata_classes[getmetatable(value)] then return 'userdata' end
    if kind == 'cdata' and (core.is_tensor(value) or core.is_storage(value)) then
       return 'userdata'
    end
@@ -275,7 +280,8 @@ end
 function class.pointer(value)
    local kind = raw_type(value)
    if kind == 'cdata' then return core.address_of(value) end
-   if kind == 'number' or kind == 'boolean' or kind == 'nil' then
+   if kind == 'number' then return value end
+   if kind == 'boolean' or kind == 'nil' then
       error('Torch object, table, thread, cdata or function expected', 2)
    end
    return tonumber(string.format('%p', value))

@@ -43,8 +43,11 @@ local function apply_ranges(self, keys, count)
    local n = dims(self)
    if count > n then error('too many indices provided', 4) end
    local offset, place = self._offset, 0
+   local stopped = false  -- by something that is neither a number nor a table
    for d = 0, n - 1 do
       local key = keys[d + 1]
+      if key ~= nil and type(key) ~= 'number' and type(key) ~= 'table' then stopped = true end
+      if stopped then key = nil end
       local size, stride = self._shape[d], self._strides[d]
       if type(key) == 'number' then
          local index = truncate(key)

@@ -19,6 +19,7 @@ require 'torch.reduce'
 require 'torch.products'
 require 'torch.select_ops'
 require 'torch.random'
+require 'torch.Timer'
 local views = require 'torch.views'
 
 tensor.operators = maths.operators
@@ -63,9 +64,10 @@ function torch.cdata(value) return value:cdata() end
 torch.isTensor, torch.isStorage = core.is_tensor, core.is_storage
 torch.setenv, torch.getenv = setfenv, getfenv
 
+-- Are both the same object? Numbers and functions are no objects of Torch.
 function torch.isequal(a, b)
    if core.is_tensor(a) or core.is_storage(a) then return a == b end
-   return rawequal(a, b)
+   return core.raw_type(a) == 'table' and rawequal(a, b)
 end
 
 function torch.setdefaulttensortype(name)
@@ -95,6 +97,8 @@ end
 function torch.setnumthreads() end
 function torch.getnumthreads() return 1 end
 function torch.getnumcores() return 1 end
+torch.Allocator = {}
+function torch.metatype() end
 function torch.setheaptracking() end
 function torch.updateerrorhandlers() end
 function torch.isatty() return false end

@@ -124,9 +124,11 @@ end
 -- A tensor with a number or with another tensor.
 
 -- (r_, t, src) of the message are the result, the source and the other tensor.
-local function check_count(result, source, other)
+local default_names = {'r_', 't', 'src'}
+
+local function check_count(result, source, other, names)
    if source._numel ~= other._numel then
-      errors.inconsistent_size({'r_', 't', 'src'}, {result or source, source, other}, 2)
+      errors.inconsistent_size(names or default_names, {result or source, source, other}, 2)
    end
 end
 
@@ -141,11 +143,11 @@ local function elementwise(result, source, other, f)
       local y = other:contiguous()
       local b = y._storage._data + y._offset
       for i = 0, tonumber(x._numel) - 1 do
-         elements.write(row, target, i, f(elements.read(row, a, i), elements.read(row, b, i)))
+         elements.write(row, target, i, f(elements.read(row, a, i), elements.read(row, b, i), row))
       end
    else
       for i = 0, tonumber(x._numel) - 1 do
-         elements.write(row, target, i, f(elements.read(row, a, i), other))
+         elements.write(row, target, i, f(elements.read(row, a, i), other, row))
       end
    end
    if not rawequal(out, result) then result:copy(out) end
@@ -159,7 +161,41 @@ local function with_number(op, result, source, number, row)
    return core.scalar_into(ops[op], result, source, number, row.integer)
 end
 
+-- Torch7 goes through a result that shares its memory with the other tensor one element at
+-- a time, in order, and so does this.
+local formulas = {
+   add = function(a, b, factor) return a + (factor or 1) * b end,
+   sub = function(a, b, factor) return a - (factor or 1) * b end,
+   mul = function(a, b) return a * b end,
+   div = function(a, b) return a / b end,
+}
+
+local function in_order(op, result, other, factor)
+   local formula = formulas[op]
+   local row, n = tensor_row(result), shapes.dims(result)
+   local function walk(a, b, dimension)
+      for i = 1, a:size(1) do
+         if dimension == n then
+            a[i] = formula(a[i], b[i], factor)
+         else
+            walk(a[i], b[i], dimension + 1)
+         end
+      end
+   end
+   walk(result, other, 1)
+   return result
+end
+
+-- Do both look at one storage in different ways?
+local function entangled(result, other)
+   return result._storage == other._storage and result._storage ~= nil and not result:isSetTo(other)
+end
+
 local function with_tensor(op, result, source, other)
+   if entangled(result, other) and formulas[op] and rawequal(result, source)
+      and shapes.same(result, other) then
+      return in_order(op, result, other)
+   end
    other = shapes.as(other, source)
    if rawequal(result, source) then return core.tensors_in_place(ops[op], source, other) end
    return core.tensors_into(ops[op], result, source, other)
@@ -189,6 +225,9 @@ local function scaled(op)
          if source._numel == 0 then return result end
          if other == nil then return with_number(op, result, source, value, row) end
          if value == nil then return with_tensor(op, result, source, other) end
+         if entangled(result, other) and rawequal(result, source) and shapes.same(result, other) then
+            return in_order(op, result, other, value)
+         end
          other = shapes.as(other, source)
          if rawequal(result, source) then
             return core.scaled_in_place(ops[op], source, other, value, row.integer)
@@ -202,13 +241,18 @@ enter('csub', 'all', scaled('sub'))
 
 -- One argument after the source. `row.numbers` and `row.tensors` say which it may be;
 -- `row.number` computes on two plain numbers; `row.integer` on integer elements.
-local function fmod(a, b) return math.fmod(a, b) end
-local function remainder(a, b) return b == 0 and 0 / 0 or a - b * math.floor(a / b) end
 local function quotient(a, b) return truncate(a / b) end
 
 local function shift_left(a, b) return a * 2 ^ b end
 local function shift_right(a, b) return a / 2 ^ b end
-local function shift_right_integer(a, b) return math.floor(a / 2 ^ b) end
+-- integers shift as if they had no sign
+local function shift_right_integer(a, b, row)
+   if a < 0 then a = a + 2 ^ (8 * row.bytes) end
+   return math.floor(a / 2 ^ b)
+end
+-- a comparison with NaN is false, so NaN as the first gives way and as the second stays
+local function larger(a, b) return a > b and a or b end
+local function smaller(a, b) return a < b and a or b end
 
 local binary = {
    {'mul', op = 'mul', numbers = true},
@@ -216,13 +260,13 @@ local binary = {
    {'cmul', op = 'mul', tensors = true},
    {'cdiv', op = 'div', tensors = true, integer = quotient},
    {'fmod', op = 'fmod', numbers = true},
-   {'remainder', op = 'remainder', numbers = true},
-   {'mod', op = 'remainder', numbers = true},
+   {'remainder', op = 'remainder', numbers = true, positive_zero = true},
+   {'mod', op = 'fmod', numbers = true},
    {'cfmod', op = 'fmod', tensors = true},
-   {'cremainder', op = 'remainder', tensors = true},
-   {'cmod', op = 'remainder', tensors = true},
-   {'cmax', op = 'maximum', numbers = true, tensors = true},
-   {'cmin', op = 'minimum', numbers = true, tensors = true},
+   {'cremainder', op = 'remainder', tensors = true, positive_zero = true},
+   {'cmod', op = 'fmod', tensors = true},
+   {'cmax', op = 'maximum', numbers = true, tensors = true, choose = 'gt'},
+   {'cmin', op = 'minimum', numbers = true, tensors = true, choose = 'lt'},
    {'cpow', op = 'pow', tensors = true, kind = 'floating integer'},
    {'atan2', op = 'atan2', tensors = true, number = math.atan2, kind = 'floating'},
    {'bitand', op = 'bitwise_and', numbers = true, bits = true},
@@ -265,8 +309,19 @@ local function binary_function(entry)
             if not is_number then argument = shapes.as(argument, source) end
             return elementwise(result, source, argument, f)
          end
-         if is_number then return with_number(op, result, source, argument, row) end
-         return with_tensor(op, result, source, argument)
+         if entry.choose and row.floating then
+            local other = is_number and argument or shapes.as(argument, source)
+            local first = core.call(entry.choose, source, other)
+            return core.into(result, 'where', first, source, other)
+         end
+         if is_number then
+            with_number(op, result, source, argument, row)
+         else
+            with_tensor(op, result, source, argument)
+         end
+         -- Torch7 computes a - b * floor(a / b), which has no negative zeros
+         if entry.positive_zero and row.floating then core.scalar_in_place(ops.add, result, 0) end
+         return result
       end
    end
 end
@@ -304,6 +359,9 @@ enter('clamp', 'all', function(fresh)
       end
       result = prepare(result, source, fresh)
       if source._numel == 0 then return result end
+      if low > high then  -- what is not below the lower end is above the upper one
+         return core.into(result, 'where', core.call('lt', source, low), low, high)
+      end
       return core.into(result, 'clamp', source, low, high)
    end
 end)
@@ -373,7 +431,7 @@ for _, name in ipairs {'lt', 'le', 'gt', 'ge', 'eq', 'ne'} do
       if not row or (type(other) ~= 'number' and not same_class(row, other)) then
          errors.invalid_arguments(c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0, a, b, c)
       end
-      if is_tensor(other) then check_count(result, source, other) end
+      if is_tensor(other) then check_count(result, source, other, {'r_', 'ta', 'tb'}) end
       return compare(result, source, other)
    end
    maths.methods.all[name] = as_method
@@ -400,10 +458,6 @@ local function operand_error(value)
    error(value == nil and 'number expected, got nil' or 'number expected, got ' .. class.lua_type(value), 3)
 end
 
-local function tensor_expected(value, row)
-   error(('%s expected, got boolean'):format(row.tensor_class), 3)
-end
-
 local function add_or_subtract(op, sign)
    return function(a, b)
       local row = tensor_row(a)
@@ -412,7 +466,12 @@ local function add_or_subtract(op, sign)
          if a._numel ~= b._numel then errors.inconsistent_size({'r_', 't', 'src'}, {a, a, b}) end
          return with_tensor(op, new_like(a), a, b)
       end
-      if not row then return tensor_expected(a, tensor_row(b)) end
+      if not row then
+         if type(a) ~= 'number' then operand_error(a) end
+         -- number + x, number - x
+         local result = sign == 1 and b or with_number('mul', new_like(b), b, -1, tensor_row(b))
+         return with_number('add', new_like(b), result, a, tensor_row(b))
+      end
       operand_error(b)
    end
 end
@@ -448,11 +507,14 @@ end
 local divide, modulo = number_only('div'), number_only('remainder')
 
 maths.operators = {
-   __add = add_or_subtract('add'),
-   __sub = add_or_subtract('sub'),
+   __add = add_or_subtract('add', 1),
+   __sub = add_or_subtract('sub', -1),
    __mul = multiply,
    __div = function(a, b)
-      if type(a) == 'number' then error('number expected, got userdata', 2) end
+      if type(a) == 'number' then
+         -- the words of Torch7, which looked at its own result flag here
+         error(tensor_row(b).tensor_class .. ' expected, got boolean', 2)
+      end
       return divide(a, b)
    end,
    __mod = modulo,

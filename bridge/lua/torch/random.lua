@@ -39,13 +39,14 @@ local long_row, byte_row = types.by_class.Long, types.by_class.Byte
 -- torch.Generator: a table with the C object inside.
 
 local Generator = class.class('torch.Generator')
+class.mark_as_userdata(Generator)
 
 function Generator:__init()
    self.state = ffi.gc(C.relume_generator_new(), C.relume_generator_free)
 end
 
 local function is_generator(value)
-   return type(value) == 'table' and getmetatable(value) == Generator
+   return getmetatable(value) == Generator
 end
 
 -- f([generator,] ...): draws from the given generator.
@@ -163,7 +164,7 @@ methods.all.random = method_with_generator(function(x, first, last)
       core.call_in_place('random_', x)
    else
       if last == nil then first, last = 1, first end
-      core.call_in_place('random_', x, first, last)
+      core.call_in_place('random_', x, first, last + 1)  -- the core's end is outside
    end
    return x
 end)
@@ -197,6 +198,7 @@ local function multinomial(a, b, c, d)
    if not row or row.integer or type(n) ~= 'number' then
       errors.invalid_arguments(b ~= nil and 2 or 1, a, b)
    end
+   if p:sum() <= 0 then error('invalid multinomial distribution (sum of probabilities <= 0)', 2) end
    local drawn = core.call('multinomial', p, n, replacement or false)
    core.scalar_in_place(core.ops.add, drawn, 1, true)
    if result then return shapes.resize_as(result, drawn):copy(drawn) end

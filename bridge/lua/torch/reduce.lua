@@ -47,6 +47,15 @@ end
 
 local function invalid(count, ...) errors.invalid_arguments(count, ...) end
 
+-- Numbers come from sums in double precision, whatever the tensor holds.
+local function accumulator(x)
+   return tensor_row(x).floating and types.by_class.Double or nil
+end
+
+local function in_double(x)
+   return tensor_row(x).floating and x:double() or x
+end
+
 -- Reductions that are one op of the core. `empty` is the value of a tensor without elements,
 -- `identity` its name in the error when there is none.
 local rows = {
@@ -64,7 +73,7 @@ for _, row in ipairs(rows) do
             if row.empty then return row.empty end
             errors.bad_argument(1, 'empty Tensor')
          end
-         return number(core.call(name, x))
+         return number(core.call(name, x, nil, false, accumulator(x)))
       end
       local d = check_dimension(x, dim, 2)
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
@@ -79,7 +88,7 @@ local function extreme(name, op, value_op)
       local indices
       if is_tensor(dim) then result, indices, x, dim = ... end
       if not is_tensor(x) then invalid(select('#', ...), ...) end
-      if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
+      if x._numel == 0 then errors.bad_argument(1, 'tensor must have one dimension') end
       if dim == nil then return number(core.call(value_op, x)) end
       local d = check_dimension(x, dim, 2)
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
@@ -98,7 +107,7 @@ for _, name in ipairs {'std', 'var'} do
       local result, x, dim, biased = parse(...)
       if not is_tensor(x) then invalid(select('#', ...), ...) end
       if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
-      if type(dim) ~= 'number' then return number(core.call(name, x, nil, dim and 0 or 1)) end
+      if type(dim) ~= 'number' then return number(core.call(name, in_double(x), nil, dim and 0 or 1)) end
       local d = check_dimension(x, dim, 2)
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
       return core.into(result, name, x, {d}, biased and 0 or 1, true)
@@ -111,7 +120,7 @@ enter('norm', 'floating', function(...)
    p = p or 2
    if dim == nil then
       if x._numel == 0 then return 0 end
-      return number(core.call('norm', x, p))
+      return number(core.call('norm', in_double(x), p))
    end
    local d = check_dimension(x, dim, 3)
    result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
@@ -122,7 +131,7 @@ enter('dist', 'floating', function(x, y, p)
    if x._numel ~= y._numel then
       errors.inconsistent_size({'tensor', 'src'}, {x, y})
    end
-   return number(core.call('norm', core.call('sub', x, shapes.as(y, x)), p or 2))
+   return number(core.call('norm', core.call('sub', in_double(x), in_double(shapes.as(y, x))), p or 2))
 end)
 
 enter('dot', 'all', function(x, y)
@@ -131,7 +140,7 @@ enter('dot', 'all', function(x, y)
       errors.inconsistent_size({'tensor', 'src'}, {x, y})
    end
    if x._numel == 0 then return 0 end
-   return number(core.call('sum', core.call('mul', x, shapes.as(y, x))))
+   return number(core.call('sum', core.call('mul', in_double(x), in_double(shapes.as(y, x)))))
 end)
 
 -- Running sums along a dimension (the first when none is given).

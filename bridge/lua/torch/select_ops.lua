@@ -45,7 +45,6 @@ function methods.all.index(a, b, c, d)
    if is_tensor(b) then return index_select(a, b, c, d) end
    return index_select(nil, a, b, c)
 end
-functions.index = methods.all.index
 
 -- Slice by slice: one step per position, so that repeated positions behave as in Torch7.
 local function each_slice(x, dim, index, f)
@@ -58,7 +57,6 @@ local function each_slice(x, dim, index, f)
       if place < 1 or place > size then error('out of range', 3) end
       f(x:narrow(dim, place, 1), i)
    end
-   return x
 end
 
 local function check_index_count(index, source, dim)
@@ -69,16 +67,19 @@ end
 
 function methods.all.indexCopy(x, dim, index, source)
    check_index_count(index, source, dim)
-   return each_slice(x, dim, index, function(slice, i) slice:copy(source:narrow(dim, i, 1)) end)
+   each_slice(x, dim, index, function(slice, i) slice:copy(source:narrow(dim, i, 1)) end)
+   return source  -- Torch7 gives the last argument back
 end
 
 function methods.all.indexAdd(x, dim, index, source)
    check_index_count(index, source, dim)
-   return each_slice(x, dim, index, function(slice, i) slice:add(source:narrow(dim, i, 1)) end)
+   each_slice(x, dim, index, function(slice, i) slice:add(source:narrow(dim, i, 1)) end)
+   return source
 end
 
 function methods.all.indexFill(x, dim, index, value)
-   return each_slice(x, dim, index, function(slice) slice:fill(value) end)
+   each_slice(x, dim, index, function(slice) slice:fill(value) end)
+   return value
 end
 
 local function check_gather_sizes(first, src, index, dim, names)
@@ -174,17 +175,26 @@ end
 function methods.all.maskedFill(x, mask, value)
    local places = as_mask(mask, x, 'tensor')
    check_ones(mask)
-   return x:copy(core.call('masked_fill', x, places, value))
+   x:copy(core.call('masked_fill', x, places, value))
+   return value  -- Torch7 gives the last argument back
 end
 
 function methods.all.maskedCopy(x, mask, source)
    local places = as_mask(mask, x, 'tensor')
    check_ones(mask)
    local count = functions.sum(mask)
-   if source._numel < count then error('Number of elements of src < number of ones in mask', 2) end
    if count == 0 then return x end
-   local values = source:type(x:type()):contiguous():view(-1):narrow(1, 1, count)
-   return x:copy(core.call('index_put', x, {places}, values))
+   local values = source:type(x:type()):contiguous():view(-1)
+   local missing = source._numel < count
+   if missing then
+      -- what there is arrives before the error does
+      local positions = functions.nonzero(places:view(-1)):view(-1):narrow(1, 1, source:nElement())
+      local flat = x:contiguous():view(-1)
+      flat:indexCopy(1, positions, values)
+      x:copy(flat)
+      error('Number of elements of src < number of ones in mask', 2)
+   end
+   return x:copy(core.call('index_put', x, {places}, values:narrow(1, 1, count)))
 end
 
 return methods

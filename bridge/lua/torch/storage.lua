@@ -92,6 +92,7 @@ function methods.fill(self, value)
 end
 
 function methods.resize(self, size)
+   if not self._resizable then error('Trying to resize storage that is not resizable', 2) end
    if C.relume_storage_resize(self, size) < 0 then core.fail() end
    return self
 end
@@ -182,7 +183,10 @@ local function define(row)
          return core.is_storage(a) and core.is_storage(b) and core.address_of(a) == core.address_of(b)
       end,
       __tostring = function(self) return class.find(mt, '__tostring__')(self) end,
-      __concat = function(a, b) return tostring(a) .. tostring(b) end,
+      __concat = function(a, b)
+         error(('both %s and %s have no concat operator'):format(class.typename(a) or '(null)',
+            class.typename(b) or '(null)'), 2)
+      end,
    })
    class.register_cdata(row.storage_class, mt, constructor(row))
    return mt

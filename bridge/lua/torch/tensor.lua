@@ -140,6 +140,17 @@ local function set_storage(self, memory, offset, ...)
    return self
 end
 
+-- Torch7 took small tensors from memory that was mostly zero, and scripts have come to rely
+-- on it; larger ones are left as they come.
+local small = 4096
+
+local function fresh(row, n)
+   local result = shapes.new(row, n)
+   local bytes = result._numel * row.bytes
+   if bytes > 0 and bytes <= small then ffi.fill(result._storage._data, bytes) end
+   return result
+end
+
 local function constructor(row)
    local function wrong()
       error(("bad argument #1 (expecting number or %s or %s)"):format(row.tensor_class,
@@ -152,9 +163,9 @@ local function constructor(row)
       if kind == 'number' then
          if second == nil then
             shape[0] = first
-            return shapes.new(row, first > 0 and 1 or 0)
+            return fresh(row, first > 0 and 1 or 0)
          end
-         return shapes.new(row, shapes.parse(1, false, first, second, ...))
+         return fresh(row, shapes.parse(1, false, first, second, ...))
       elseif kind == 'table' then
          return from_table(row, first)
       elseif kind == 'cdata' then
@@ -170,7 +181,7 @@ local function constructor(row)
             if shapes.is_long_storage(second) then
                return from_sizes_and_strides(row, first, second)
             end
-            return shapes.new(row, shapes.parse(1, false, first))
+            return fresh(row, shapes.parse(1, false, first))
          end
       elseif kind == 'string' and tonumber(first) then
          return shapes.new(row, shapes.parse(1, false, first, second, ...))
@@ -190,6 +201,9 @@ methods.numel = methods.nElement
 
 local function sizes_or_one(field, word)
    return function(self, d)
+      if self == nil then
+         error(("bad argument #1 (torch.DoubleTensor expected, got boolean)"), 2)
+      end
       if d == nil then return shapes.to_storage(self[field], dims(self)) end
       if d < 1 or d > dims(self) then
          errors.bad_argument(2, ('dimension %d out of range of %dD tensor'):format(d, dims(self)))
@@ -210,9 +224,9 @@ function methods.free() end
 function methods.isTensor() return true end
 
 function methods.data(self, as_number)
-   if self._storage == nil then return nil end
+   if self._storage == nil then return as_number and 0LL or nil end
    local pointer = self._storage._data + self._offset
-   return as_number and core.address_of(pointer) or pointer
+   return as_number and ffi.cast('int64_t', pointer) or pointer
 end
 
 function methods.isSameSizeAs(self, other)
@@ -408,7 +422,9 @@ local function map(self, others, f)
       local result
       if b then result = f(value, x, y) elseif a then result = f(value, x) else result = f(value) end
       if result ~= nil then
-         if type(result) ~= 'number' then error('given function should return a number or nil', 3) end
+         if type(result) ~= 'number' then
+            error(("cannot convert '%s' to 'double'"):format(class.type(result)), 3)
+         end
          elements.write(row, data, i, result)
       end
    end

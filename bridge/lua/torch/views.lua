@@ -214,8 +214,6 @@ end
 local function expand(self, ...)
    local n = shapes.parse(2, false, ...)
    local m = dims(self)
-   if n < m then error('the number of dimensions provided must be greater or equal tensor:dim()', 2) end
-   -- Torch7 lets new dimensions stand in front only through a single one on the left
    if n ~= m then error('the number of dimensions provided must equal tensor:dim()', 2) end
    for i = 0, n - 1 do
       strides[i] = self._strides[i]

@@ -200,6 +200,4 @@ def decode_all(lua: Lua, kinds: bytes | None, values: Iterable[Any]) -> list[Any
     """Several values that came from Lua."""
     if kinds is None:
         return [_decode_plain(lua, value) for value in values]
-    return [_DECODERS[kind](lua, value) for kind, value in zip(kinds.decode(), values)]
-
-
+    return [_DECODERS[kind](lua, value) for kind, value in zip(kinds.decode(), values, strict=True)]

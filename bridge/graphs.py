@@ -116,9 +116,9 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
     for number, _, kinds, values in found:
         parts = [
             objects[value] if kind == "r" else decode(lua, kind, value)
-            for kind, value in zip(kinds, values)
+            for kind, value in zip(kinds, values, strict=True)
         ]
-        pairs = dict(zip(parts[::2], parts[1::2]))
+        pairs = dict(zip(parts[::2], parts[1::2], strict=True))
         target = objects[number]
         if isinstance(target, Table):
             target.update(pairs)

@@ -103,7 +103,8 @@ class LuaTable(Proxy, Table):
     def _items(self) -> dict[Any, Any]:  # type: ignore[override]
         """A snapshot, which the reading methods of Table work on."""
         flat = self._runtime._operate_all("pairs", self)
-        return {_stored(key): value for key, value in zip(flat[::2], flat[1::2])}
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return {_stored(key): value for key, value in pairs}
 
     def __getitem__(self, key: Any) -> Any:
         value = self._operate("get", key)

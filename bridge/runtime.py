@@ -63,9 +63,7 @@ class Lua:
         bridge, graph = start(_START, folder, library)
         self._runtime: Any = runtime
         self._invoke = bridge[b"call"]
-        self._operations = {
-            name.decode(): f for name, f in bridge[b"operations"].items()
-        }
+        self._operations = {name.decode(): f for name, f in bridge[b"operations"].items()}
         self._graph_functions = {
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
         }
@@ -89,7 +87,7 @@ class Lua:
         >>> lua.execute("local a, b = ...; return b, a", 1, 2)
         (2, 1)
         """
-        return self._run_chunk(self._compile(source, "=[string \"execute\"]"), args)
+        return self._run_chunk(self._compile(source, '=[string "execute"]'), args)
 
     def eval(self, expression: str | bytes) -> Any:
         """The value of a Lua expression (several, separated by commas: a tuple).
@@ -99,7 +97,7 @@ class Lua:
         """
         if isinstance(expression, str):
             expression = expression.encode()
-        return self._run_chunk(self._compile(b"return " + expression, "=[string \"eval\"]"), ())
+        return self._run_chunk(self._compile(b"return " + expression, '=[string "eval"]'), ())
 
     def run(self, path: str | os.PathLike[str], *args: Any) -> Any:
         """Runs a Lua file; `args` are its `...` and its global `arg`.
@@ -215,7 +213,9 @@ class Lua:
             return decode_all(self, kinds, answer[1:])
         raise self._error_from(*answer[1:])
 
-    def _error_from(self, kind: bytes, value: Any, stack: bytes, text: bytes | None = None) -> BaseException:
+    def _error_from(
+        self, kind: bytes, value: Any, stack: bytes, text: bytes | None = None
+    ) -> BaseException:
         shown = stack.decode(errors="replace")
         if kind == b"x":
             error = value.target

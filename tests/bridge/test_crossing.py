@@ -26,7 +26,8 @@ def same(lua):
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, False, 0, -3, 2**53, -(2**53), 1.5, float("inf"), "text", "ünï", "", b"\xff\x00"]
+    "value",
+    [None, True, False, 0, -3, 2**53, -(2**53), 1.5, float("inf"), "text", "ünï", "", b"\xff\x00"],
 )
 def test_plain_values_come_back_equal(same, value):
     result = same(value)
@@ -74,14 +75,16 @@ def test_a_tensor_is_the_same_object_again(lua, same):
 @pytest.mark.parametrize(
     ("dtype", "name"),
     [
-        ("uint8", "Byte"), ("int8", "Char"), ("int16", "Short"), ("int32", "Int"), ("int64", "Long"),
-        ("float16", "Half"), ("float32", "Float"), ("float64", "Double"),
+        ("uint8", "Byte"), ("int8", "Char"), ("int16", "Short"), ("int32", "Int"),
+        ("int64", "Long"), ("float16", "Half"), ("float32", "Float"), ("float64", "Double"),
     ],
 )  # fmt: skip
 def test_element_types_are_torch7s_classes(lua, dtype, name):
     x = rl.zeros(2, dtype=getattr(rl, dtype))
     lua.execute("x = ...; x[1] = 3", x)
-    assert lua.eval("torch.type(x), x:type(), type(x)") == (f"torch.{name}Tensor",) * 2 + ("userdata",)
+    assert lua.eval("torch.type(x), x:type(), type(x)") == (f"torch.{name}Tensor",) * 2 + (
+        "userdata",
+    )
     assert x.tolist() == [3, 0]
     made = lua.eval(f"torch.{name}Tensor(4):zero()")
     assert made.dtype == x.dtype and made.torch_typename == f"torch.{name}Tensor"
@@ -173,7 +176,15 @@ def test_lists_and_dicts_become_tables(lua):
 def test_tables_are_live_in_python(lua):
     t = lua.eval("{10, 20, name = 'n', inner = {1}}")
     assert isinstance(t, LuaTable) and isinstance(t, rl.Table)
-    assert (t[1], t["name"], t.name, len(t), list(t), t.get("no"), 1 in t) == (10, "n", "n", 2, [10, 20], None, True)
+    assert (t[1], t["name"], t.name, len(t), list(t), t.get("no"), 1 in t) == (
+        10,
+        "n",
+        "n",
+        2,
+        [10, 20],
+        None,
+        True,
+    )
     lua.globals.t = t
     t.name = "m"
     t[3] = 30
@@ -191,7 +202,11 @@ def test_graphs_keep_identity_and_cycles(lua):
     shared = [1, 2]
     table = rl.Table({"a": shared, "b": shared})
     table["self"] = table
-    assert lua.eval("function(t) return t.a == t.b, t.self == t, t.a[2] end")(table) == (True, True, 2)
+    assert lua.eval("function(t) return t.a == t.b, t.self == t, t.a[2] end")(table) == (
+        True,
+        True,
+        2,
+    )
     back = lua.eval("function(t) return t end")(table).to_python()
     assert type(back) is rl.Table and back["a"] is back["b"] and back["self"] is back
     assert back.a.as_list() == [1, 2]
@@ -201,7 +216,9 @@ def test_deep_structures_do_not_recurse(lua):
     deep: list = []
     for _ in range(20000):
         deep = [deep]
-    depth = lua.eval("function(t) local n = 0; while t[1] do t = t[1]; n = n + 1 end; return n, t end")
+    depth = lua.eval(
+        "function(t) local n = 0; while t[1] do t = t[1]; n = n + 1 end; return n, t end"
+    )
     count, _ = depth(deep)
     assert count == 20000
     back = lua.execute("local t = {}; for i = 1, 20000 do t = {t} end; return t").to_python()
@@ -328,12 +345,16 @@ def test_classes_without_code_are_kept(lua):
     assert isinstance(back, rl.TorchObject) and back.torch_typename == "my.Thing"
     assert back.weight is thing.weight
     # code that comes later gives the objects their methods
-    lua.execute("my = {}; local T = torch.class('my.Thing'); function T:double() return 2 * self.n end")
+    lua.execute(
+        "my = {}; local T = torch.class('my.Thing'); function T:double() return 2 * self.n end"
+    )
     assert lua.eval("thing:double()") == 6
 
 
 def test_a_layer_without_code_says_what_is_missing(lua):
     lua.require("nn")
-    lua.globals.layer = rl.TorchObject("my.Scale", {"gradInput": rl.zeros(0), "output": rl.zeros(0)})
+    lua.globals.layer = rl.TorchObject(
+        "my.Scale", {"gradInput": rl.zeros(0), "output": rl.zeros(0)}
+    )
     with pytest.raises(LuaError, match=r"no Lua code has defined the class my\.Scale"):
         lua.eval("layer:forward(torch.ones(1))")

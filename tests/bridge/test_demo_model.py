@@ -15,17 +15,19 @@ SCRIPT = ROOT / "examples" / "sample_charrnn.lua"
 
 @pytest.mark.skipif(not CHECKPOINT.exists(), reason="the demo's model is not here")
 def test_lua_samples_from_the_weights_that_python_loaded():
-    expected = (CHECKPOINT.parent / "expected.txt").read_text() if (
-        CHECKPOINT.parent / "expected.txt"
-    ).exists() else None
+    expected = (CHECKPOINT.parent / "shakespeare_expected.txt").read_text()
     checkpoint = rl.load(CHECKPOINT)
     written: list[str] = []
     with rl.bridge.Lua() as lua:
         lua.run(SCRIPT, checkpoint, 60, written.append)
-        weight = lua.eval("function(c) return c.protos.rnn:findModules('nn.Linear')[1].weight end")(checkpoint)
+        weight = lua.eval("function(c) return c.protos.rnn:findModules('nn.Linear')[1].weight end")(
+            checkpoint
+        )
     text = "".join(written)
     assert len(text) == 60
-    layers = [layer for layer in checkpoint.protos.rnn.modules if layer.torch_typename == "nn.Linear"]
+    layers = [
+        layer for layer in checkpoint.protos.rnn.modules if layer.torch_typename == "nn.Linear"
+    ]
     assert weight is layers[0].weight
     if expected:
         assert expected.startswith("ROMEO:" + text)

@@ -18,7 +18,9 @@ def resident_megabytes() -> float:
 
 def test_luas_collector_sees_tensor_memory():
     with Lua() as lua:
-        loop = lua.eval("function(n) for i = 1, n do local t = torch.Tensor(131072):fill(1) end end")
+        loop = lua.eval(
+            "function(n) for i = 1, n do local t = torch.Tensor(131072):fill(1) end end"
+        )
         loop(50)
         before = resident_megabytes()
         loop(2000)  # 2 GB of temporaries
@@ -86,8 +88,13 @@ def test_many_callbacks():
         keep = lua.eval("function(f) kept[#kept + 1] = f end")
         for i in range(2000):
             keep(lambda i=i: i)
-        assert lua.execute("local s = 0; for _, f in ipairs(kept) do s = s + f() end; return s") == 1999000
-        source = "return coroutine.wrap(function() for i = 1, 500 do kept[i]() end; return 'ok' end)()"
+        assert (
+            lua.execute("local s = 0; for _, f in ipairs(kept) do s = s + f() end; return s")
+            == 1999000
+        )
+        source = (
+            "return coroutine.wrap(function() for i = 1, 500 do kept[i]() end; return 'ok' end)()"
+        )
         assert lua.execute(source) == "ok"
 
 
@@ -128,7 +135,16 @@ def test_runtimes_run_side_by_side_on_shared_tensors():
 def test_threads_share_one_runtime():
     with Lua() as lua:
         lua.globals.collect = gc.collect
-        count = lua.eval("function(n) local s = 0; for i = 1, n do s = s + i; if i % 50 == 0 then collect() end end; return s end")
+        count = lua.eval(
+            """function(n)
+                local s = 0
+                for i = 1, n do
+                    s = s + i
+                    if i % 50 == 0 then collect() end
+                end
+                return s
+            end"""
+        )
         results = []
         threads = [threading.Thread(target=lambda: results.append(count(200))) for _ in range(4)]
         for thread in threads:

@@ -51,4 +51,6 @@ def test_unsupported_list_is_up_to_date(name):
         printed = transcript(script)
     except (rl.bridge.LuaError, ValueError, RuntimeError):
         return
-    assert printed != script.with_suffix(".out").read_bytes(), f"{name} passes: take it off the list"
+    assert printed != script.with_suffix(".out").read_bytes(), (
+        f"{name} passes: take it off the list"
+    )

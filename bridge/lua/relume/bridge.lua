@@ -190,6 +190,8 @@ end
 -- What an error becomes on its way to Python: its value and the stack where it arose.
 local function describe_error(value)
    local stack = debug.traceback('', 2):gsub('^%s*stack traceback:%s*\n?', '')
+   -- the way from Python into Lua is nobody's concern
+   stack = stack:gsub("\n%s*%[C%]: in function 'xpcall'\n[^\n]*relume/bridge%.lua[^\n]*$", '')
    return {value = value, stack = stack}
 end
 

@@ -158,8 +158,17 @@ local function address_of(object)
 end
 core.address_of = address_of
 
+-- Torch7 has no tensors without a dimension: one of Python's is seen as a vector of one.
+local single = ffi.new('int64_t[1]', 1)
+
 function core.tensor_at(address)
    local pointer = cast(void_pointer, cast(address_type, address))
+   local body = cast(any_tensor, pointer)
+   if body._ndim == 0 then
+      local view = adopt(C.relume_tensor_alias(pointer))
+      if C.relume_tensor_set(view, body._storage, body._offset, 1, single, single) < 0 then fail() end
+      return view
+   end
    C.relume_tensor_retain(pointer)
    return adopt(pointer)
 end

@@ -51,7 +51,7 @@ function errors.inconsistent_size(names, tensors, level)
       return table.concat(words, ', ') .. ' and ' .. last
    end
    error(('inconsistent tensor size, expected %s to have the same number of elements, but got %s'
-      .. ' elements respectively'):format(list(shapes), list(counts)), (level or 1) + 1)
+      .. ' elements respectively'):format(list(shapes), list(counts)), (level or 1) + 2)
 end
 
 return errors

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <climits>
 
+#include "tensor/buffer.h"
 #include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/gemm.h"
-#include "tensor/memory.h"
 #include "tensor/parallel.h"
 
 namespace relume {
@@ -58,22 +58,6 @@ GemmKernel<double> own_gemm<double>() {
 constexpr int64_t kSmallProduct = 5 * 5 * 5;
 // A thread is worth waking for about this many multiplications.
 constexpr int64_t kWorkPerThread = 64 * 64 * 32;
-
-// Memory for a copy of a matrix.
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(int64_t count)
-      : bytes_(static_cast<std::size_t>(count) * sizeof(T)), data_(static_cast<T*>(allocate_memory(bytes_))) {}
-  ~Buffer() { free_memory(data_, bytes_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  T* data() const { return data_; }
-
- private:
-  std::size_t bytes_;
-  T* data_;
-};
 
 template <class T>
 void scale(const Matrix<T>& matrix, T factor) {

@@ -1,4 +1,5 @@
-// The convolution ops: arguments, checks and types; the work is in convolution_by_gemm.cpp.
+// The convolution ops: arguments, checks and types; the work is in
+// direct_convolution.cpp and convolution_by_gemm.cpp.
 #include "tensor/kernels/convolution.h"
 
 #include "tensor/copy.h"
@@ -81,6 +82,12 @@ DType result_type(const Call& call) {
 
 constexpr Settings kSettings{3, 4, 5, 6};  // of conv2d and of its gradients
 
+template <class T>
+void convolve(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+  const auto function = suits_direct_convolution(shape) ? convolve_directly<T> : convolve_by_gemm<T>;
+  function(shape, input, weight, bias, output);
+}
+
 void conv2d_cpu(Call& call) {
   const DType dtype = result_type(call), wide = computing_type(dtype);
   const Images images(call, 0);
@@ -105,7 +112,7 @@ void input_gradient(const Convolution& shape, const Tensor& grad_output, const T
     const Tensor grad = dense(grad_output, target.dtype()), factors = dense(weight, target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      convolution_input_gradient(shape, grad.data_as<const T>(), factors.data_as<const T>(), target.data_as<T>());
+      input_gradient_by_gemm(shape, grad.data_as<const T>(), factors.data_as<const T>(), target.data_as<T>());
     });
   });
 }
@@ -139,7 +146,7 @@ void conv2d_weight_gradient_cpu(Call& call) {
     const Tensor grad = dense(call.tensor(0), target.dtype()), input = dense(call.tensor(1), target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      convolution_weight_gradient(shape, grad.data_as<const T>(), input.data_as<const T>(), target.data_as<T>());
+      weight_gradient_by_gemm(shape, grad.data_as<const T>(), input.data_as<const T>(), target.data_as<T>());
     });
   });
 }

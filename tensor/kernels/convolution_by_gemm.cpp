@@ -1,11 +1,11 @@
 // Convolution as matrix products: the elements under every window are gathered into the
 // columns of a matrix, a band of output rows at a time so that it stays in the cache.
 #include <cstring>
-#include <memory>
+#include <vector>
 
 #include "tensor/blas.h"
+#include "tensor/buffer.h"
 #include "tensor/kernels/convolution.h"
-#include "tensor/memory.h"
 #include "tensor/parallel.h"
 
 namespace relume {
@@ -89,12 +89,10 @@ int64_t rows_per_band(const Convolution& shape) {
 template <class T, class Work>
 void for_each_image(const Convolution& shape, int64_t columns_size, const Work& work) {
   const int64_t workers = shape.batch < num_threads() ? 1 : num_threads();
-  const std::size_t bytes = static_cast<std::size_t>(workers * columns_size) * sizeof(T);
-  const auto release = [bytes](void* memory) { free_memory(memory, bytes); };
-  const std::unique_ptr<void, decltype(release)> memory(bytes ? allocate_memory(bytes) : nullptr, release);
+  const Buffer<T> memory(workers * columns_size);
   parallel_for(0, workers, 1, [&](int64_t begin, int64_t end) {
     for (int64_t worker = begin; worker < end; worker++) {
-      T* columns = static_cast<T*>(memory.get()) + worker * columns_size;
+      T* columns = memory.data() + worker * columns_size;
       const int64_t first = shape.batch * worker / workers, last = shape.batch * (worker + 1) / workers;
       for (int64_t image = first; image < last; image++) work(image, worker, columns);
     }
@@ -148,7 +146,7 @@ Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_be
 }  // namespace
 
 template <class T>
-void convolve(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<T> target = output_band(shape, output, image, group, row_begin, row_end);
@@ -163,7 +161,7 @@ void convolve(const Convolution& shape, const T* input, const T* weight, const T
 }
 
 template <class T>
-void convolution_input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
   const int64_t image_size = shape.in_channels * shape.input_pixels();
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     if (!shape.is_pointwise()) std::fill_n(grad_input + image * image_size, image_size, T(0));
@@ -178,16 +176,16 @@ void convolution_input_gradient(const Convolution& shape, const T* grad_output, 
 }
 
 template <class T>
-void convolution_weight_gradient(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
+void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
   const int64_t weight_size = shape.out_channels * shape.window_elements();
-  // Behind its columns every thread has a sum of its own.
+  // Every thread has a sum of its own.
   const int64_t columns_end = columns_size<T>(shape);
   std::fill_n(grad_weight, weight_size, T(0));
   if (shape.batch == 0) return;
   const int64_t workers = shape.batch < num_threads() ? 1 : num_threads();
-  std::unique_ptr<T[]> sums(workers > 1 ? new T[workers * weight_size]() : nullptr);
+  std::vector<T> sums(workers > 1 ? workers * weight_size : 0);
   for_each_image<T>(shape, columns_end, [&](int64_t image, int64_t worker, T* columns) {
-    T* sum = sums ? sums.get() + worker * weight_size : grad_weight;
+    T* sum = workers > 1 ? sums.data() + worker * weight_size : grad_weight;
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<const T> grad = output_band(shape, grad_output, image, group, row_begin, row_end);
       gemm<T>(1, grad,
@@ -195,16 +193,16 @@ void convolution_weight_gradient(const Convolution& shape, const T* grad_output,
               group_weight(shape, sum, group));
     });
   });
-  for (int64_t worker = 0; sums && worker < workers; worker++) {
+  for (int64_t worker = 0; workers > 1 && worker < workers; worker++) {
     for (int64_t i = 0; i < weight_size; i++) grad_weight[i] += sums[worker * weight_size + i];
   }
 }
 
-template void convolve(const Convolution&, const float*, const float*, const float*, float*);
-template void convolve(const Convolution&, const double*, const double*, const double*, double*);
-template void convolution_input_gradient(const Convolution&, const float*, const float*, float*);
-template void convolution_input_gradient(const Convolution&, const double*, const double*, double*);
-template void convolution_weight_gradient(const Convolution&, const float*, const float*, float*);
-template void convolution_weight_gradient(const Convolution&, const double*, const double*, double*);
+template void convolve_by_gemm(const Convolution&, const float*, const float*, const float*, float*);
+template void convolve_by_gemm(const Convolution&, const double*, const double*, const double*, double*);
+template void input_gradient_by_gemm(const Convolution&, const float*, const float*, float*);
+template void input_gradient_by_gemm(const Convolution&, const double*, const double*, double*);
+template void weight_gradient_by_gemm(const Convolution&, const float*, const float*, float*);
+template void weight_gradient_by_gemm(const Convolution&, const double*, const double*, double*);
 
 }  // namespace relume

@@ -1,0 +1,218 @@
+// Direct convolution: see direct_convolution.h for the layout it works on.
+#include "tensor/kernels/direct_convolution.h"
+
+#include <cstring>
+#include <vector>
+
+#include "tensor/buffer.h"
+#include "tensor/kernels/best_isa.h"
+#include "tensor/kernels/convolution.h"
+#include "tensor/parallel.h"
+
+namespace relume {
+
+RELUME_PER_ISA(DirectLoops, direct_loops)
+
+namespace {
+
+template <class T>
+const DirectLoopsOf<T>& loops();
+template <>
+const DirectLoopsOf<float>& loops<float>() {
+  return best_direct_loops().float32;
+}
+template <>
+const DirectLoopsOf<double>& loops<double>() {
+  return best_direct_loops().float64;
+}
+
+constexpr int64_t kBandPixels = 320;            // of an output band: its sums stay in the cache
+constexpr int64_t kChunkChannels = 96;          // of the output at a time: so does their weight
+constexpr int64_t kCopiedElements = 16 << 20;   // of the padded input at a time
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The planes of one channel.
+struct Phases {
+  Pair count;       // one per step of the stride, in each direction
+  int64_t rows, pitch;
+  int64_t plane;    // elements from plane to plane
+  std::vector<int64_t> offsets;  // of every tap, within a channel
+  std::vector<bool> used;        // by some tap
+
+  explicit Phases(const Convolution& shape) {
+    const Window& window = shape.window;
+    count = window.stride;
+    rows = shape.output.height + (window.extent().height - 1) / count.height;
+    pitch = shape.output.width + (window.extent().width - 1) / count.width;
+    // An odd number of cache lines, so that planes do not compete for the same ones.
+    constexpr int64_t kLine = 16;
+    plane = (divide_up(rows * pitch, kLine) | 1) * kLine;
+    used.resize(count.height * count.width);
+    for (int64_t y = 0; y < window.kernel.height; y++) {
+      for (int64_t x = 0; x < window.kernel.width; x++) {
+        const int64_t row = y * window.dilation.height, column = x * window.dilation.width;
+        const int64_t phase = row % count.height * count.width + column % count.width;
+        used[phase] = true;
+        offsets.push_back(phase * plane + row / count.height * pitch + column / count.width);
+      }
+    }
+  }
+  int64_t channel() const { return count.height * count.width * plane; }
+};
+
+// Copies one channel of one image into its planes.
+template <class T>
+void spread(const Convolution& shape, const Phases& phases, const T* image, T* planes) {
+  const Window& window = shape.window;
+  for (int64_t phase = 0; phase < phases.count.height * phases.count.width; phase++) {
+    if (!phases.used[phase]) continue;
+    const TapRange columns(phase % phases.count.width, 1, window.padding.width, window.stride.width, shape.input.width,
+                           phases.pitch);
+    for (int64_t row = 0; row < phases.rows; row++) {
+      const int64_t y = row * window.stride.height + phase / phases.count.width - window.padding.height;
+      T* target = planes + phase * phases.plane + row * phases.pitch;
+      if (y < 0 || y >= shape.input.height) {
+        std::fill_n(target, phases.pitch, T(0));
+        continue;
+      }
+      const T* source = image + y * shape.input.width + columns.start;
+      std::fill(target, target + columns.first, T(0));
+      if (window.stride.width == 1) {
+        std::copy(source + columns.first, source + columns.last, target + columns.first);
+      } else {
+        for (int64_t i = columns.first; i < columns.last; i++) target[i] = source[i * window.stride.width];
+      }
+      std::fill(target + columns.last, target + phases.pitch, T(0));
+    }
+  }
+}
+
+// How the output channels of a group are cut, and their weight packed.
+struct Chunks {
+  int64_t tile_rows, tiles, count, tiles_per_chunk;
+
+  Chunks(int64_t channels, int64_t tile_rows) : tile_rows(tile_rows), tiles(divide_up(channels, tile_rows)) {
+    count = divide_up(tiles * tile_rows, kChunkChannels);
+    tiles_per_chunk = divide_up(tiles, count);
+    count = divide_up(tiles, tiles_per_chunk);
+  }
+  int64_t packed_channels() const { return tiles * tile_rows; }
+  int64_t chunk_channels() const { return tiles_per_chunk * tile_rows; }
+};
+
+// Tiles of `tile_rows` output channels, tap by tap.
+template <class T>
+void pack_weight(const Convolution& shape, const Chunks& chunks, const T* weight, T* packed) {
+  const int64_t taps = shape.window_elements();
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (taps * chunks.tile_rows));
+  parallel_for(0, shape.groups * chunks.tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t tile = begin; tile < end; tile++) {
+      const int64_t group = tile / chunks.tiles, first = tile % chunks.tiles * chunks.tile_rows;
+      const T* source = weight + (group * shape.group_outputs() + first) * taps;
+      T* target = packed + tile * chunks.tile_rows * taps;
+      const int64_t channels = std::min(chunks.tile_rows, shape.group_outputs() - first);
+      for (int64_t tap = 0; tap < taps; tap++) {
+        for (int64_t i = 0; i < chunks.tile_rows; i++) *target++ = i < channels ? source[i * taps + tap] : T(0);
+      }
+    }
+  });
+}
+
+// Everything that is the same for all images.
+template <class T>
+struct Plan {
+  const Convolution& shape;
+  const T* bias;
+  Phases phases;
+  Chunks chunks;
+  int64_t band_rows, bands;
+  std::vector<int64_t> offsets;  // of every tap of every channel of a group
+  Buffer<T> weight;
+
+  Plan(const Convolution& shape, const T* weights, const T* bias)
+      : shape(shape), bias(bias), phases(shape), chunks(shape.group_outputs(), loops<T>().tile_rows),
+        weight(shape.groups * chunks.packed_channels() * shape.window_elements()) {
+    bands = divide_up(shape.output.height, std::max<int64_t>(1, kBandPixels / phases.pitch));
+    band_rows = divide_up(shape.output.height, bands);
+    bands = divide_up(shape.output.height, band_rows);
+    for (int64_t channel = 0; channel < shape.group_inputs(); channel++) {
+      for (int64_t offset : phases.offsets) offsets.push_back(channel * phases.channel() + offset);
+    }
+    pack_weight(shape, chunks, weights, weight.data());
+  }
+
+  int64_t tasks_per_image() const { return shape.groups * bands * chunks.count; }
+  int64_t scratch() const {
+    return chunks.chunk_channels() * (band_rows * phases.pitch + loops<T>().tile_columns);
+  }
+
+  // One chunk of channels of one band of one image.
+  void run(int64_t task, const T* planes, T* output, T* sums) const {
+    const int64_t chunk = task % chunks.count, band = task / chunks.count % bands, group = task / chunks.count / bands;
+    const int64_t row = band * band_rows, tile = chunk * chunks.tiles_per_chunk;
+    const int64_t first = tile * chunks.tile_rows;
+    const int64_t channel = group * shape.group_outputs() + first;
+    DirectBand<T> work;
+    work.planes = planes + group * shape.group_inputs() * phases.channel() + row * phases.pitch;
+    work.offsets = offsets.data();
+    work.taps = shape.window_elements();
+    work.pitch = phases.pitch;
+    work.rows = std::min(band_rows, shape.output.height - row);
+    work.width = shape.output.width;
+    work.weight = weight.data() + (group * chunks.packed_channels() + first) * work.taps;
+    work.bias = bias ? bias + channel : nullptr;
+    work.channels = std::min(chunks.chunk_channels(), shape.group_outputs() - first);
+    work.sums = sums;
+    work.output = output + channel * shape.output_pixels() + row * shape.output.width;
+    work.output_plane = shape.output_pixels();
+    loops<T>().convolve_band(work);
+  }
+};
+
+template <class T>
+void convolve_images(const Plan<T>& plan, int64_t count, const T* input, T* planes, Buffer<T>& scratch, T* output) {
+  const Convolution& shape = plan.shape;
+  const int64_t channel = plan.phases.channel();
+  parallel_for(0, count * shape.in_channels, std::max<int64_t>(1, kParallelGrain / channel), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) spread(shape, plan.phases, input + i * shape.input_pixels(), planes + i * channel);
+  });
+  const int64_t tasks = count * plan.tasks_per_image(), workers = std::min<int64_t>(num_threads(), tasks);
+  parallel_for(0, workers, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t worker = begin; worker < end; worker++) {
+      T* sums = scratch.data() + worker * plan.scratch();
+      for (int64_t task = tasks * worker / workers; task < tasks * (worker + 1) / workers; task++) {
+        const int64_t image = task / plan.tasks_per_image();
+        plan.run(task % plan.tasks_per_image(), planes + image * shape.in_channels * channel,
+                 output + image * shape.out_channels * shape.output_pixels(), sums);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+bool suits_direct_convolution(const Convolution& shape) {
+  // One image is one matrix product, or the tiles would be mostly empty, or mostly in vain.
+  const Phases phases(shape);
+  return !shape.is_pointwise() && shape.group_outputs() >= 4 && shape.output.width * 2 >= phases.pitch;
+}
+
+template <class T>
+void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+  const Plan<T> plan(shape, weight, bias);
+  const int64_t image = shape.in_channels * plan.phases.channel();
+  const int64_t at_once = std::max<int64_t>(1, std::min(shape.batch, kCopiedElements / std::max<int64_t>(1, image)));
+  // Behind the last plane a tile may read on.
+  Buffer<T> planes(at_once * image + loops<T>().tile_columns + plan.phases.pitch);
+  Buffer<T> scratch(num_threads() * plan.scratch());
+  for (int64_t first = 0; first < shape.batch; first += at_once) {
+    convolve_images(plan, std::min(at_once, shape.batch - first), input + first * shape.in_channels * shape.input_pixels(),
+                    planes.data(), scratch, output + first * shape.out_channels * shape.output_pixels());
+  }
+}
+
+template void convolve_directly(const Convolution&, const float*, const float*, const float*, float*);
+template void convolve_directly(const Convolution&, const double*, const double*, const double*, double*);
+
+}  // namespace relume

@@ -92,6 +92,7 @@ def convert_convolution(fields: dict) -> None:
 
 def convert_pooling(fields: dict) -> None:
     """cudnn's average pooling says by `mode` whether padding counts."""
+    fields.setdefault("divide", True)
     mode = fields.get("mode")
     if isinstance(mode, str) and "AVERAGE" in mode:
         fields["count_include_pad"] = "EXCLUDE" not in mode
@@ -108,6 +109,7 @@ CONVERSIONS: dict[str, Callable[[dict], None]] = {
     "cudnn.SpatialAveragePooling": convert_pooling,
     "cudnn.VolumetricAveragePooling": convert_pooling,
     "cudnn.ClippedReLU": convert_clipped_relu,
+    "inn.SpatialAveragePooling": convert_pooling,
 }
 
 

@@ -15,6 +15,7 @@ from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 
+# The first SpatialAveragePooling gave sums; only later ones say `divide`.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.Threshold": {"threshold": 1e-6, "val": 0, "inplace": False},
     "nn.ReLU": {"threshold": 0, "val": 0, "inplace": False},
@@ -30,7 +31,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "padH": 0,
         "ceil_mode": False,
         "count_include_pad": True,
-        "divide": True,
+        "divide": False,
     },
     "nn.SpatialConvolution": {"padW": 0, "padH": 0},
     "nn.SpatialConvolutionMM": {"dW": 1, "dH": 1},

@@ -118,4 +118,6 @@ def describe(value: Any) -> str:
         return f"a {value.torch_typename or value.dtype} of size {size}"
     if is_table(value):
         return "a table of " + ", ".join(describe(element) for element in elements(value)[:4])
+    if hasattr(value, "__array__"):
+        return f"a {type(value).__name__} (relume.from_numpy makes it a tensor)"
     return f"a {type(value).__name__}"

@@ -1,0 +1,115 @@
+"""Old layouts, classes of GPU packages, and what files leave out."""
+
+import pytest
+import relume as rl
+from golden_cases import DATA, difference
+from relume import legacy_nn as nn
+
+
+def loaded(typename, **fields):
+    """A layer as the reader makes it."""
+    cls = nn.lookup(typename)
+    layer = cls.__new__(cls)
+    layer._load_fields(fields, 1)
+    return layer
+
+
+@pytest.mark.parametrize("name", ["old_avgpool", "old_conv", "old_lookup"])
+def test_old_files_give_what_torch7_gives(name):
+    golden = rl.load(DATA / "misc" / f"{name}.t7")
+    assert difference(golden.module.forward(golden.input), golden.output) < 1e-12
+
+
+def weights(*shape):
+    return rl.arange(float(nn.shape_layers.product(shape))).reshape(shape) / 10
+
+
+def test_cudnn_layers_become_nn_layers():
+    fields = {"nInputPlane": 2, "nOutputPlane": 4, "kW": 2, "kH": 3, "dW": 1, "dH": 1, "padW": 0}
+    layer = loaded(
+        "cudnn.SpatialConvolution",
+        **fields, padH=0, groups=2, weight=weights(4 * 1 * 3 * 2), bias=weights(4),
+        _type="torch.CudaTensor", fmode=1, input_offset=0,
+    )  # fmt: skip
+    assert type(layer) is nn.SpatialConvolution
+    assert layer._origin == "cudnn.SpatialConvolution"
+    assert layer._type == "torch.FloatTensor"
+    assert "fmode" not in vars(layer)
+    assert layer.forward(rl.ones(2, 4, 3)).shape == (4, 2, 2)
+    # Two groups: each half of the output sees one plane.
+    x = rl.zeros(2, 3, 2)
+    x[0] = 1
+    y = layer.forward(x).reshape(-1)
+    per_output = layer.weight.reshape(4, 6).sum(1)
+    expected = per_output * rl.tensor([1.0, 1.0, 0.0, 0.0]) + layer.bias
+    assert difference(y, expected) < 1e-6
+
+
+def test_cudnn_pooling_says_how_padding_counts():
+    fields = {"kW": 3, "kH": 3, "dW": 1, "dH": 1, "padW": 1, "padH": 1, "ceil_mode": False}
+    mode = "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING"
+    layer = loaded("cudnn.SpatialAveragePooling", mode=mode, **fields)
+    assert layer.forward(rl.ones(1, 3, 3)).reshape(-1).tolist() == pytest.approx([1.0] * 9)
+    mode = "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING"
+    layer = loaded("cudnn.SpatialAveragePooling", mode=mode, **fields)
+    assert layer.forward(rl.ones(1, 3, 3))[0, 0, 0].item() == pytest.approx(4 / 9)
+
+
+@pytest.mark.parametrize("name", ["ReLU", "Tanh", "Sigmoid", "SoftMax", "LogSoftMax"])
+def test_cudnn_activations(name):
+    layer = loaded(f"cudnn.{name}", mode="CUDNN_ACTIVATION", iSize=rl.Table(), nElem=1)
+    x = rl.tensor([[-1.0, 0.5, 2.0]])
+    assert difference(layer.forward(x), getattr(nn, name)().forward(x)) == 0
+
+
+def test_running_std_of_old_batch_normalisation():
+    std = rl.tensor([0.5, 2.0], dtype=rl.float64)
+    layer = loaded(
+        "nn.BatchNormalization",
+        running_mean=rl.zeros(2, dtype=rl.float64), running_std=std, eps=1e-5, train=False,
+    )  # fmt: skip
+    y = layer.forward(rl.ones(3, 2, dtype=rl.float64))
+    assert y[0].tolist() == pytest.approx([0.5, 2.0])
+
+
+def test_padding_in_one_field():
+    layer = loaded(
+        "nn.SpatialConvolutionMM", nInputPlane=1, nOutputPlane=1, kW=3, kH=3, padding=1,
+        weight=weights(1, 9), bias=weights(1),
+    )  # fmt: skip
+    assert layer.forward(rl.ones(1, 4, 5)).shape == (1, 4, 5)
+
+
+def test_stripped_files_get_gradients_and_buffers_when_needed():
+    layer = loaded("nn.Linear", weight=weights(2, 3), bias=weights(2))
+    assert "gradWeight" not in vars(layer)
+    layer.forward(rl.ones(3))
+    layer.backward(rl.ones(3), rl.ones(2))
+    assert layer.gradWeight.tolist() == [[1.0] * 3] * 2
+    assert layer.gradBias.tolist() == [1.0, 1.0]
+
+
+def test_parameters_decide_the_type_of_mixed_files():
+    layer = loaded(
+        "nn.Linear", weight=weights(2, 3), bias=weights(2), _type="torch.DoubleTensor",
+        gradWeight=rl.zeros(2, 3, dtype=rl.float64), output=rl.zeros(0, dtype=rl.float64),
+    )  # fmt: skip
+    assert layer.type() == "torch.FloatTensor"
+    assert layer.gradWeight.dtype == rl.float32
+
+
+def test_functions_in_the_place_of_methods_are_kept_but_not_called():
+    golden = rl.load(DATA / "nn" / "Copy_function.t7").cases[1]
+    module = golden.module
+    assert set(module._lua_functions) == {"updateOutput", "updateGradInput"}
+    assert difference(module.forward(golden.input), golden.output) == 0
+
+
+def test_graphs_without_stored_order_and_input_count():
+    case = rl.load(DATA / "nngraph" / "gModule.t7").cases[5]
+    fields = dict(vars(case.module))
+    for name in ("forwardnodes", "backwardnodes", "nInputs"):
+        fields.pop(name)
+    graph = loaded("nn.gModule", **fields)
+    assert difference(graph.forward(case.input), case.output) < 1e-10
+    assert difference(graph.backward(case.input, case.gradOutput), case.gradInput) < 1e-10

@@ -7,8 +7,9 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
-from relume.legacy_nn.module import Module, Record, as_leaf
+from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import long_storage, new_empty, new_parameter
 
@@ -48,20 +49,9 @@ class Criterion(Module):
 
     def updateOutput(self, input: Activation, target: Any = None) -> Any:
         """Computes `self.output` and remembers the tape for `backward`."""
-        record = self._record = self._record_call(input, target)
+        record = self._record = Record(input, [], self.compute, target)
         self.output = record.output.item()
         return self.output
-
-    def _record_call(self, input: Activation, target: Any) -> Record:
-        leaves: list[Tensor] = []
-
-        def add_leaf(tensor: Tensor) -> Tensor:
-            leaves.append(as_leaf(tensor))
-            return leaves[-1]
-
-        tape_input = nested.map_tensors(add_leaf, input)
-        output = self.compute(tape_input, target)
-        return Record(nested.tensors_in(input), leaves, [target], output)
 
     def backward(  # type: ignore[override]
         self, input: Activation, target: Any = None
@@ -72,23 +62,12 @@ class Criterion(Module):
     def updateGradInput(self, input: Activation, target: Any = None) -> Activation:
         """The gradient of the input (also `self.gradInput`)."""
         record = self._record
-        if (
-            record is None
-            or not record.is_of(nested.tensors_in(input))
-            or record.parameters[0] is not target
-            or not record.output.requires_grad
-        ):
+        is_known = record is not None and record.is_of(input) and record.extra[0] is target
+        if record is None or not is_known or not record.has_tape():
             with rl.enable_grad():
-                record = self._record = self._record_call(input, target)
-        gradients = rl.grad(
-            [record.output],
-            [leaf for leaf in record.leaves if leaf.requires_grad],
-            retain_graph=True,
-            allow_unused=True,
-        )
-        found = iter(gradients)
-        every = [next(found) if leaf.requires_grad else None for leaf in record.leaves]
-        self._set_grad_input(input, every)
+                record = self._record = Record(input, [], self.compute, target)
+        one = rl.ones_like(record.output.detach())
+        self._set_grad_input(input, record.gradients(self, one, True, True))
         return self.gradInput
 
     def clearState(self) -> Any:
@@ -208,24 +187,26 @@ class BCECriterion(Criterion):
         return total / input.numel() if self.sizeAverage else total
 
 
-def class_indices(
-    criterion: Any, target: Any, samples: int, classes: int, ignored: int
-) -> list[int]:
-    """Targets (from 1) as a list of indices from 0; -1 where ignored."""
+def class_labels(criterion: Any, target: Any, samples: int, classes: int) -> tuple[Tensor, bool]:
+    """Targets as an int64 vector of labels (from 1), checked; and: does any of them not count?"""
     if isinstance(target, Tensor):
-        labels = [int(label) for label in target.reshape((-1,)).tolist()]
-    elif nested.is_table(target):
-        labels = [int(label) for label in nested.elements(target)]
+        labels = target.detach().reshape((-1,)).to(rl.int64)
     else:
-        labels = [int(target)]
-    if len(labels) != samples:
+        values = nested.elements(target) if nested.is_table(target) else [target]
+        labels = rl.tensor([int(label) for label in values], dtype=rl.int64)
+    if labels.numel() != samples:
         raise ValueError(
-            f"{criterion}: expected {samples} target{'s' if samples > 1 else ''}, got {len(labels)}"
+            f"{criterion}: expected {samples} target{'s' if samples > 1 else ''}, "
+            f"got {labels.numel()}"
         )
-    for label in labels:
+    ignored = int(criterion.ignoreIndex)
+    lowest, highest = labels.amin().item(), labels.amax().item()
+    if lowest >= 1 and highest <= classes and not lowest <= ignored <= highest:
+        return labels, False
+    for label in labels.tolist():
         if label != ignored and not 1 <= label <= classes:
             raise IndexError(f"{criterion}: target {label} is not a class: they are 1..{classes}")
-    return [-1 if label == ignored else label - 1 for label in labels]
+    return labels, True
 
 
 @register("nn.ClassNLLCriterion")
@@ -270,18 +251,22 @@ class ClassNLLCriterion(Criterion):
                 f"{self}: expected log-probabilities of size C or NxC, got {nested.describe(input)}"
             )
         rows = input if input.ndim == 2 else input.unsqueeze(0)
-        samples, classes = rows.shape
-        indices = class_indices(self, target, samples, classes, int(self.ignoreIndex))
-        return self._of_rows(rows, indices)
+        return self._of_rows(rows, target)
 
-    def _of_rows(self, rows: Tensor, indices: list[int]) -> Tensor:
-        places = rl.tensor([max(index, 0) for index in indices], dtype=rl.int64)
-        counted = rl.tensor([float(index >= 0) for index in indices], dtype=rows.dtype)
+    def _of_rows(self, rows: Tensor, target: Any) -> Tensor:
+        samples, classes = rows.shape
+        labels, has_ignored = class_labels(self, target, samples, classes)
+        counts = rl.ones((samples,), dtype=rows.dtype)  # how much every sample counts
+        if has_ignored:
+            is_ignored = labels == int(self.ignoreIndex)
+            counts = counts.masked_fill(is_ignored, 0)
+            labels = labels.masked_fill(is_ignored, 1)
+        places = labels - 1
         if self.weights is not None:
-            counted = counted * self.weights.index_select(0, places)
+            counts = counts * self.weights.index_select(0, places)
         chosen = rows.gather(1, places.unsqueeze(1)).squeeze(1)
-        total_weight = counted.sum()
-        total = -(chosen * counted).sum()
+        total = -(chosen * counts).sum()
+        total_weight = counts.sum()
         if self.sizeAverage and total_weight.item() != 0:
             total = total / total_weight
         self.output_tensor = total.detach().reshape((1,))
@@ -331,8 +316,7 @@ class SpatialClassNLLCriterion(ClassNLLCriterion):
         planes = input if input.ndim == 4 else input.unsqueeze(0)
         classes = planes.shape[1]
         rows = planes.permute((0, 2, 3, 1)).reshape((-1, classes))
-        indices = class_indices(self, target, rows.shape[0], classes, int(self.ignoreIndex))
-        return self._of_rows(rows, indices)
+        return self._of_rows(rows, target)
 
 
 # ---- criterions made of criterions ----

@@ -22,6 +22,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import copying, flattening, nested
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, get_default_tensor_type, new_empty
 
@@ -47,32 +48,6 @@ def defined_later(cls: type, name: str, other: str) -> bool:
         if name in vars(base):
             return True
     return False
-
-
-class Record:
-    """A tape of one forward call: what went in, the leaves, and what came out."""
-
-    __slots__ = ("inputs", "leaves", "output", "parameters", "versions")
-
-    def __init__(self, inputs: list, leaves: list, parameters: list, output: Any) -> None:
-        self.inputs = inputs  # the caller's tensors
-        self.leaves = leaves  # ours, on the same memory
-        self.parameters = parameters
-        self.output = output
-        self.versions = [tensor._version for tensor in inputs]
-
-    def input_became(self, *inputs: Tensor) -> None:
-        """An in-place layer has changed its input: this is what backward will be given."""
-        for position, tensor in enumerate(inputs):
-            self.inputs[position] = tensor
-            self.versions[position] = tensor._version
-
-    def is_of(self, inputs: list[Tensor]) -> bool:
-        """Was it made from these very tensors, unchanged since?"""
-        return len(inputs) == len(self.inputs) and all(
-            new is old and new._version == version
-            for new, old, version in zip(inputs, self.inputs, self.versions, strict=False)
-        )
 
 
 @register("nn.Module")
@@ -196,7 +171,7 @@ class Module:
 
     def _leaves(self) -> list:
         """The parameters, ready to be leaves of the tape, tied to their gradients."""
-        leaves = [getattr(self, name) for name in self.parameter_names]
+        leaves = self._own_parameters()
         for name, parameter in zip(self.parameter_names, leaves, strict=False):
             if parameter is not None and parameter.grad is None:
                 parameter.requires_grad_()
@@ -232,33 +207,16 @@ class Module:
     @derived
     def updateOutput(self, input: Activation) -> Activation:
         """Computes `self.output` and remembers the tape for `backward`."""
-        self._record = self._run(input, self.compute)
-        output = self._record.output
-        self.output = (
-            output.detach()
-            if isinstance(output, Tensor)
-            else nested.map_tensors(Tensor.detach, output)
-        )
+        record = self._record = Record(input, self._own_parameters(), self.compute)
+        output = record.output
+        if isinstance(output, Tensor):
+            self.output = output.detach()
+        else:
+            self.output = nested.map_tensors(Tensor.detach, output)
         return self.output
 
-    def _run(self, input: Activation, compute: Callable) -> Record:
-        """Runs `compute` on leaves of its own that share memory with input and parameters."""
-        parameters = []
-        for name in self.parameter_names:
-            parameter = getattr(self, name)
-            parameters.append(None if parameter is None else parameter.detach().requires_grad_())
-        if isinstance(input, Tensor):
-            leaf = as_leaf(input)
-            return Record([input], [leaf], parameters, compute(leaf, *parameters))
-        leaves: list[Tensor] = []
-
-        def add_leaf(tensor: Tensor) -> Tensor:
-            leaves.append(as_leaf(tensor))
-            return leaves[-1]
-
-        tape_input = nested.map_tensors(add_leaf, input)
-        inputs = nested.tensors_in(input)
-        return Record(inputs, leaves, parameters, compute(tape_input, *parameters))
+    def _own_parameters(self) -> list:
+        return [getattr(self, name) for name in self.parameter_names]
 
     # ---- Torch7's protocol: backward ----
 
@@ -306,50 +264,19 @@ class Module:
     def _differentiate(self, input, gradOutput, of_input: bool, of_parameters: bool) -> list:
         """Gradients of the input's tensors, then of the parameters; None where not wanted."""
         record = self._record
-        inputs = [input] if isinstance(input, Tensor) else nested.tensors_in(input)
-        if record is None or not record.is_of(inputs) or not is_recorded(record.output):
+        if record is None or not record.is_of(input) or not record.has_tape():
             record = self._rerun(input)
         try:
-            return self._run_tape(record, gradOutput, of_input, of_parameters)
-        except TAPE_ERRORS:
+            return record.gradients(self, gradOutput, of_input, of_parameters)
+        except RuntimeError:
             # Something on the tape was changed since (weights, an in-place neighbour):
             # do as Torch7 does, which takes the values as they are now.
-            return self._run_tape(self._rerun(input), gradOutput, of_input, of_parameters)
+            return self._rerun(input).gradients(self, gradOutput, of_input, of_parameters)
 
     def _rerun(self, input: Activation) -> Record:
         with rl.enable_grad():
-            self._record = self._run(input, self.recompute)
+            self._record = Record(input, self._own_parameters(), self.recompute)
         return self._record
-
-    def _run_tape(self, record: Record, gradOutput, of_input: bool, of_parameters: bool) -> list:
-        leaves = record.leaves + record.parameters
-        split = len(record.leaves)
-        wanted = [
-            leaf is not None and leaf.requires_grad and (of_input if i < split else of_parameters)
-            for i, leaf in enumerate(leaves)
-        ]
-        outputs, gradients = self._match(record.output, gradOutput)
-        chosen = [leaf for leaf, want in zip(leaves, wanted, strict=False) if want]
-        if not outputs or not chosen:
-            return [None] * len(leaves)
-        found = iter(rl.grad(outputs, chosen, gradients, retain_graph=True, allow_unused=True))
-        return [next(found) if want else None for want in wanted]
-
-    def _match(self, output: Activation, gradOutput: Activation) -> tuple[list, list]:
-        """The recorded outputs that have a gradient, and these gradients in their shapes."""
-        outputs, gradients = [], []
-        for tensor, gradient in nested.pair_up(output, gradOutput):
-            if not tensor.requires_grad or gradient is None:
-                continue
-            if not isinstance(gradient, Tensor) or gradient.numel() != tensor.numel():
-                raise ValueError(
-                    f"{self}: gradOutput must look like the output, {nested.describe(tensor)}, "
-                    f"but is {nested.describe(gradient)}"
-                )
-            outputs.append(tensor)
-            same_shape = gradient.shape == tensor.shape
-            gradients.append(gradient if same_shape else gradient.reshape(tensor.shape))
-        return outputs, gradients
 
     def _set_grad_input(self, input: Activation, gradients: list) -> None:
         if isinstance(input, Tensor):
@@ -365,15 +292,14 @@ class Module:
         self.gradInput = nested.map_tensors(next_gradient, input)
 
     def _accumulate(self, gradients: list, scale: float) -> None:
-        first = len(gradients) - len(self.parameter_names)
-        for name, gradient in zip(self.parameter_names, gradients[first:], strict=False):
+        names = self.parameter_names
+        for name, gradient in zip(names, gradients[len(gradients) - len(names) :], strict=True):
             if gradient is None:
                 continue
-            total = self._gradient(name)
             if scale == 1:
-                total.add_(gradient)
+                self._gradient(name).add_(gradient)
             else:
-                total.add_(gradient, alpha=scale)
+                self._gradient(name).add_(gradient, alpha=scale)
 
     def _gradient(self, name: str) -> Tensor:
         """Where the gradient of a parameter is added up; made when a file left it out."""
@@ -651,20 +577,3 @@ class Module:
 def gradient_name_of(parameter: str) -> str:
     """weight -> gradWeight"""
     return GRADIENT_NAMES.get(parameter) or f"grad{parameter[0].upper()}{parameter[1:]}"
-
-
-def as_leaf(tensor: Tensor) -> Tensor:
-    """A leaf on the same memory; one that wants a gradient when it can have one."""
-    leaf = tensor.detach()
-    return leaf.requires_grad_() if leaf.dtype in FLOATING else leaf
-
-
-TAPE_ERRORS = (RuntimeError,)
-FLOATING = frozenset([rl.float64, rl.float32, rl.float16])
-
-
-def is_recorded(output: Activation) -> bool:
-    """Does any tensor of an output stand on the tape?"""
-    if isinstance(output, Tensor):
-        return output.requires_grad
-    return any(tensor.requires_grad for tensor in nested.tensors_in(output))

@@ -1,0 +1,114 @@
+"""The small tape of one forward call, which Torch7's backward runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import relume as rl
+from relume import _C, Tensor
+from relume.legacy_nn import nested
+from relume.legacy_nn.nested import Activation
+
+FLOATING = frozenset([rl.float64, rl.float32, rl.float16])
+
+
+def as_leaf(tensor: Tensor) -> Tensor:
+    """A leaf on the same memory; one that wants a gradient when it can have one."""
+    leaf = tensor.detach()
+    return leaf.requires_grad_() if leaf.dtype in FLOATING else leaf
+
+
+class Record:
+    """Runs `compute(input, *parameters)` on leaves of its own, which share memory with the
+    input and the parameters, and keeps the tape.
+
+    Attributes:
+        inputs: the caller's tensors.
+        leaves: of the tape: those of the input, then the parameters (None where absent).
+        output: what `compute` gave, on the tape.
+    """
+
+    __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions", "wanted")
+
+    def __init__(self, input: Activation, parameters: list, compute: Callable, *extra: Any) -> None:
+        leaves: list = []
+        tape_input: Activation
+        if isinstance(input, Tensor):
+            tape_input = as_leaf(input)
+            leaves.append(tape_input)
+            self.inputs = [input]
+        else:
+            tape_input = nested.map_tensors(lambda t: add_to(leaves, as_leaf(t)), input)
+            self.inputs = nested.tensors_in(input)
+        self.input_count = len(leaves)
+        for parameter in parameters:
+            leaves.append(None if parameter is None else parameter.detach().requires_grad_())
+        self.leaves = leaves
+        self.extra = extra
+        self.output = compute(tape_input, *leaves[self.input_count :], *extra)
+        self.versions = [tensor._version for tensor in self.inputs]
+        # The places of the leaves that can have a gradient.
+        self.wanted = [
+            i for i, leaf in enumerate(leaves) if leaf is not None and leaf.requires_grad
+        ]
+
+    def input_became(self, *inputs: Tensor) -> None:
+        """An in-place layer has changed its input: this is what backward will be given."""
+        for position, tensor in enumerate(inputs):
+            self.inputs[position] = tensor
+            self.versions[position] = tensor._version
+
+    def is_of(self, input: Activation) -> bool:
+        """Was it made from these very tensors, unchanged since?"""
+        if isinstance(input, Tensor):
+            inputs = self.inputs
+            is_same = len(inputs) == 1 and input is inputs[0]
+            return is_same and input._version == self.versions[0]
+        tensors = nested.tensors_in(input)
+        return len(tensors) == len(self.inputs) and all(
+            new is old and new._version == version
+            for new, old, version in zip(tensors, self.inputs, self.versions, strict=True)
+        )
+
+    def has_tape(self) -> bool:
+        """False after a forward under no_grad()."""
+        output = self.output
+        if isinstance(output, Tensor):
+            return output.requires_grad
+        return any(tensor.requires_grad for tensor in nested.tensors_in(output))
+
+    def gradients(self, layer: Any, gradOutput: Activation, of_input: bool, of_rest: bool) -> list:
+        """The gradient of every leaf, None where it is not asked for or there is none."""
+        result: list = [None] * len(self.leaves)
+        outputs, gradients = match(layer, self.output, gradOutput)
+        split = self.input_count
+        places = [i for i in self.wanted if (of_input if i < split else of_rest)]
+        if outputs and places:
+            chosen = [self.leaves[i] for i in places]
+            found = _C.run_backward(outputs, gradients, chosen, True, False, True)
+            for place, gradient in zip(places, found, strict=True):
+                result[place] = gradient
+        return result
+
+
+def add_to(leaves: list, leaf: Tensor) -> Tensor:
+    leaves.append(leaf)
+    return leaf
+
+
+def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list, list]:
+    """The recorded outputs that have a gradient, and these gradients in their shapes."""
+    outputs, gradients = [], []
+    for tensor, gradient in nested.pair_up(output, gradOutput):
+        if gradient is None or not tensor.requires_grad:
+            continue
+        if not isinstance(gradient, Tensor) or gradient.numel() != tensor.numel():
+            raise ValueError(
+                f"{layer}: gradOutput must look like the output, {nested.describe(tensor)}, "
+                f"but is {nested.describe(gradient)}"
+            )
+        outputs.append(tensor)
+        shape = tensor.shape
+        gradients.append(gradient if gradient.shape == shape else gradient.reshape(shape))
+    return outputs, gradients

@@ -2,6 +2,7 @@
 // direct_convolution.cpp and convolution_by_gemm.cpp.
 #include "tensor/kernels/convolution.h"
 
+#include "tensor/buffer.h"
 #include "tensor/copy.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/ops.h"
@@ -107,12 +108,53 @@ void conv2d_cpu(Call& call) {
   });
 }
 
-void input_gradient(const Convolution& shape, const Tensor& grad_output, const Tensor& weight, const Tensor& out) {
+// With stride 1 the gradient with respect to the input is a convolution itself: of the
+// gradient of the output, with the kernels turned round and inputs and outputs exchanged.
+bool has_adjoint(const Convolution& shape) {
+  const Window& window = shape.window;
+  const Pair extent = window.extent();
+  return window.stride == Pair{1, 1} && window.padding.height < extent.height && window.padding.width < extent.width;
+}
+
+Convolution adjoint(const Convolution& shape) {
+  Convolution result = shape;
+  std::swap(result.in_channels, result.out_channels);
+  std::swap(result.input, result.output);
+  const Pair extent = shape.window.extent(), padding = shape.window.padding;
+  result.window.padding = {extent.height - 1 - padding.height, extent.width - 1 - padding.width};
+  return result;
+}
+
+template <class T>
+void turn_weight(const Convolution& shape, const T* weight, T* turned) {
+  const int64_t inputs = shape.group_inputs(), outputs = shape.group_outputs(), taps = shape.taps();
+  for (int64_t group = 0; group < shape.groups; group++) {
+    for (int64_t in = 0; in < inputs; in++) {
+      for (int64_t out = 0; out < outputs; out++) {
+        const T* source = weight + ((group * outputs + out) * inputs + in) * taps;
+        for (int64_t tap = taps - 1; tap >= 0; tap--) *turned++ = source[tap];
+      }
+    }
+  }
+}
+
+template <class T>
+void input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+  const Convolution turned = has_adjoint(shape) ? adjoint(shape) : shape;
+  if (!has_adjoint(shape) || !suits_direct_convolution(turned)) {
+    return input_gradient_by_gemm(shape, grad_output, weight, grad_input);
+  }
+  const Buffer<T> turned_weight(shape.out_channels * shape.window_elements());
+  turn_weight(shape, weight, turned_weight.data());
+  convolve_directly<T>(turned, grad_output, turned_weight.data(), nullptr, grad_input);
+}
+
+void input_gradient_into(const Tensor& out, const Convolution& shape, const Tensor& grad_output, const Tensor& weight) {
   compute_into(out, [&](const Tensor& target) {
     const Tensor grad = dense(grad_output, target.dtype()), factors = dense(weight, target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      input_gradient_by_gemm(shape, grad.data_as<const T>(), factors.data_as<const T>(), target.data_as<T>());
+      input_gradient(shape, grad.data_as<const T>(), factors.data_as<const T>(), target.data_as<T>());
     });
   });
 }
@@ -131,7 +173,7 @@ void conv2d_input_gradient_cpu(Call& call) {
   read_weight(call, call.tensor(1).shape(), shape);
   read_input(call, Images(call, "input_shape", input_shape), shape);
   check_grad_output(call, Images(call, 0), shape);
-  input_gradient(shape, call.tensor(0), call.tensor(1), dense_output(call, 0, input_shape, dtype));
+  input_gradient_into(dense_output(call, 0, input_shape, dtype), shape, call.tensor(0), call.tensor(1));
 }
 
 void conv2d_weight_gradient_cpu(Call& call) {
@@ -183,7 +225,7 @@ void conv_transpose2d_cpu(Call& call) {
   shape.output = images.size;
   const Tensor out = dense_output(call, 0, images.shape(shape.in_channels, size), dtype);
   compute_into(out, [&](const Tensor& target) {
-    input_gradient(shape, call.tensor(0), call.tensor(1), target);
+    input_gradient_into(target, shape, call.tensor(0), call.tensor(1));
     if (!call.has(2)) return;
     const Tensor bias = dense(call.tensor(2), target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {

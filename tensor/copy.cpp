@@ -4,10 +4,14 @@
 #include <cstring>
 
 #include "tensor/convert.h"
+#include "tensor/parallel.h"
+#include "tensor/transpose.h"
 
 namespace relume {
 namespace {
 
+constexpr int64_t kGrain = 1 << 16;    // elements that one thread copies at least
+constexpr int64_t kEnoughToSplit = 8;  // indices of a loop
 constexpr int64_t kTile = 32;  // of a transposing copy, elements on a side
 constexpr int64_t kShortRow = 8;     // elements
 constexpr int64_t kNarrowTile = 512;  // of a copy of many short rows
@@ -29,7 +33,13 @@ void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64
     }
   } else if (source_stride == 0) {
     const To value = convert<To>(*source);
-    for (int64_t i = 0; i < count; ++i) target[i * target_stride] = value;
+    if (target_stride == 1) {
+      std::fill_n(target, count, value);
+    } else {
+      for (int64_t i = 0; i < count; ++i) target[i * target_stride] = value;
+    }
+  } else if (target_stride == 1 && source_stride == -1) {
+    for (int64_t i = 0; i < count; ++i) target[i] = convert<To>(source[-i]);
   } else {
     for (int64_t i = 0; i < count; ++i) {
       target[i * target_stride] = convert<To>(source[i * source_stride]);
@@ -90,6 +100,7 @@ struct Nest {
   // Returns whether that differs from the last one, so that the copy transposes.
   bool pair_up_transposed() {
     int smallest = ndim - 1;
+    if (source_strides[smallest] == 0) return false;  // rows of one value are quick as they are
     for (int i = 0; i < ndim - 1; ++i) {
       if (source_step(i) < source_step(smallest)) smallest = i;
     }
@@ -158,16 +169,21 @@ void for_each_outer(const Nest& nest, int outer, Function&& function) {
   }
 }
 
-// The two innermost loops, the way that uses the memory best. Rows are copied along `inner`,
-// `tile` elements at a time, for every index of the other loop.
+// How elements get from one type to the other.
+struct Conversion {
+  RowCopy copy_row;
+  bool same_type;
+};
+
+// The two innermost loops. Rows are copied along `inner`, `tile` elements at a time, for
+// every index of the other loop.
 struct Plane {
   int inner, other;
   int64_t tile;
 };
 
-Plane choose_plane(Nest& nest) {
+Plane choose_plane(const Nest& nest, bool transposes) {
   const int last = nest.ndim - 1;
-  const bool transposes = nest.pair_up_transposed();
   // Rows of few elements cost more to start than to copy.
   if (nest.shape[last] < kShortRow && nest.shape[last - 1] > nest.shape[last]) {
     return {last - 1, last, kNarrowTile};
@@ -177,8 +193,19 @@ Plane choose_plane(Nest& nest) {
   return {last, last - 1, nest.shape[last]};
 }
 
-void copy_planes(Nest& nest, RowCopy copy_row) {
-  const Plane plane = choose_plane(nest);
+void copy_planes(Nest& nest, Conversion conversion) {
+  const bool transposes = nest.pair_up_transposed();
+  const int last = nest.ndim - 1;
+  if (transposes && conversion.same_type && nest.target_strides[last] == 1 &&
+      nest.source_strides[last - 1] == 1 && nest.shape[last] >= kShortRow &&
+      nest.shape[last - 1] >= kShortRow) {
+    for_each_outer(nest, nest.ndim - 2, [&](char* target, const char* source) {
+      transpose_copy(nest.target_size, target, nest.target_strides[last - 1], source,
+                     nest.source_strides[last], nest.shape[last - 1], nest.shape[last]);
+    });
+    return;
+  }
+  const Plane plane = choose_plane(nest, transposes);
   const int64_t columns = nest.shape[plane.inner], rows = nest.shape[plane.other];
   const int64_t target_step = nest.target_strides[plane.other] * nest.target_size;
   const int64_t source_step = nest.source_strides[plane.other] * nest.source_size;
@@ -190,27 +217,45 @@ void copy_planes(Nest& nest, RowCopy copy_row) {
       char* to = target + column * target_stride * nest.target_size;
       const char* from = source + column * source_stride * nest.source_size;
       for (int64_t row = 0; row < rows; ++row) {
-        copy_row(to + row * target_step, from + row * source_step, width, target_stride,
-                 source_stride);
+        conversion.copy_row(to + row * target_step, from + row * source_step, width, target_stride,
+                            source_stride);
       }
     }
   });
 }
 
-void copy_nest(Nest& nest, RowCopy copy_row) {
-  if (nest.ndim >= 2) return copy_planes(nest, copy_row);
-  if (nest.ndim == 0) return copy_row(nest.target, nest.source, 1, 1, 1);
-  copy_row(nest.target, nest.source, nest.shape[0], nest.target_strides[0], nest.source_strides[0]);
+void copy_serially(Nest& nest, Conversion conversion) {
+  if (nest.ndim >= 2) return copy_planes(nest, conversion);
+  const bool single = nest.ndim == 0;
+  conversion.copy_row(nest.target, nest.source, single ? 1 : nest.shape[0],
+                      single ? 1 : nest.target_strides[0], single ? 1 : nest.source_strides[0]);
+}
+
+// Splits the outermost loop that is long enough over the threads.
+void copy_nest(Nest& nest, Conversion conversion) {
+  const int64_t numel = product({nest.shape, nest.ndim});
+  if (numel <= kGrain) return copy_serially(nest, conversion);
+  int split = 0;
+  while (nest.shape[split] < kEnoughToSplit && split + 1 < nest.ndim) ++split;
+  const int64_t each = numel / nest.shape[split];
+  parallel_for(0, nest.shape[split], (kGrain + each - 1) / each, [&](int64_t begin, int64_t end) {
+    Nest part = nest;
+    part.target += begin * nest.target_strides[split] * nest.target_size;
+    part.source += begin * nest.source_strides[split] * nest.source_size;
+    part.shape[split] = end - begin;
+    copy_serially(part, conversion);
+  });
 }
 
 void copy_apart(const Tensor& target, const Tensor& source) {
-  const RowCopy copy_row = find_row_copy(target.dtype(), source.dtype());
-  if (target.is_contiguous() && source.is_contiguous()) {
-    copy_row(target.data_as<char>(), source.data_as<char>(), target.numel(), 1, 1);
+  const Conversion conversion{find_row_copy(target.dtype(), source.dtype()),
+                              target.dtype() == source.dtype()};
+  if (target.numel() <= kGrain && target.is_contiguous() && source.is_contiguous()) {
+    conversion.copy_row(target.data_as<char>(), source.data_as<char>(), target.numel(), 1, 1);
     return;
   }
   Nest nest(target, source);
-  copy_nest(nest, copy_row);
+  copy_nest(nest, conversion);
 }
 
 // Between devices whole blocks are copied; another layout or type is made on the device
@@ -258,13 +303,13 @@ void fill(const Tensor& target, const Value& value) {
                                                          : convert<T>(value.as_int());
     std::memcpy(element, &converted, sizeof converted);
   });
-  const RowCopy copy_row = same_size_row(item_size(target.dtype()));
-  if (target.is_contiguous()) {
-    copy_row(target.data_as<char>(), element, target.numel(), 1, 0);
+  const Conversion conversion{same_size_row(item_size(target.dtype())), true};
+  if (target.numel() <= kGrain && target.is_contiguous()) {
+    conversion.copy_row(target.data_as<char>(), element, target.numel(), 1, 0);
     return;
   }
   Nest nest(target, element);
-  copy_nest(nest, copy_row);
+  copy_nest(nest, conversion);
 }
 
 Tensor contiguous_copy_if_needed(const Tensor& tensor) {

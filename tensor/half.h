@@ -16,30 +16,30 @@ inline float float_of(uint32_t bits) {
   return value;
 }
 
+// Both conversions are written without branches, so that loops of them are vectorised.
 inline float half_to_float(uint16_t half) {
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1fu;
-  const uint32_t fraction = half & 0x3ffu;
-  if (exponent == 0x1f) return float_of(sign | 0x7f800000u | (fraction << 13));
-  if (exponent != 0) return float_of(sign | ((exponent + 112) << 23) | (fraction << 13));
+  const uint32_t magnitude = half & 0x7fffu;
+  const uint32_t normal = (magnitude << 13) + (112u << 23);
+  const uint32_t not_finite = (magnitude << 13) | 0x7f800000u;
   // Subnormal: fraction * 2^-24 is exact in float.
-  const float magnitude = static_cast<float>(fraction) * 5.9604644775390625e-8f;
-  return float_of(sign | bits_of(magnitude));
+  const uint32_t subnormal = bits_of(static_cast<float>(static_cast<int32_t>(magnitude)) * 5.9604644775390625e-8f);
+  const uint32_t finite = magnitude < 0x400u ? subnormal : normal;
+  return float_of(sign | (magnitude >= 0x7c00u ? not_finite : finite));
 }
 
 inline uint16_t float_to_half(float value) {
   const uint32_t bits = bits_of(value);
-  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return sign | 0x7e00u;  // NaN
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds to infinity
-  if (magnitude < 0x38800000u) {                        // subnormal half
-    // Adding 0.5 lines the half's last bit up with the float's, and rounds.
-    const float shifted = float_of(magnitude) + 0.5f;
-    return sign | static_cast<uint16_t>(bits_of(shifted) - 0x3f000000u);
-  }
   const uint32_t odd = (magnitude >> 13) & 1u;
-  return sign | static_cast<uint16_t>((magnitude + 0xfffu + odd - 0x38000000u) >> 13);
+  const uint32_t normal = (magnitude + 0xfffu + odd - 0x38000000u) >> 13;
+  // Subnormal: adding 0.5 lines the half's last bit up with the float's, and rounds.
+  const uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000u;
+  const uint32_t finite = magnitude < 0x38800000u ? subnormal : normal;
+  const uint32_t not_finite = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const uint32_t rounded = magnitude >= 0x477ff000u ? not_finite : finite;
+  return static_cast<uint16_t>(sign | rounded);
 }
 
 struct Half {

@@ -56,14 +56,17 @@ struct Selection {
   }
 };
 
-// One index tensor and the dimension that it indexes (-1: none, a 0-d mask).
+// One index tensor: element i of the tensor is at places[i] * stride along the dimensions
+// (bits) that it indexes.
 struct DimIndex {
-  int dim;
+  uint32_t dims;
   Tensor places;
+  int64_t stride;
 };
 
-// Masks become the positions that they select; integers are checked.
-std::vector<DimIndex> resolve_indices(const Call& call, int argument, IntSpan shape) {
+// Masks become the places that they select; integers are checked.
+std::vector<DimIndex> resolve_indices(const Call& call, int argument, const Tensor& input) {
+  const int ndim = input.ndim();
   std::vector<DimIndex> resolved;
   int dim = 0;
   for (const Tensor& index : call.tensors(argument)) {
@@ -73,33 +76,33 @@ std::vector<DimIndex> resolve_indices(const Call& call, int argument, IntSpan sh
     }
     const bool is_mask = index.dtype() == DType::boolean;
     const int consumed = is_mask ? index.ndim() : 1;
-    check<IndexError>(dim + consumed <= shape.count, "too many indices for a tensor of ",
-                      shape.count, " dimensions");
+    check<IndexError>(dim + consumed <= ndim, "too many indices for a tensor of ", ndim,
+                      " dimensions");
+    const uint32_t dims = ((1u << consumed) - 1) << dim;
     if (!is_mask) {
-      resolved.push_back({dim, checked_index(index, dim, shape[dim])});
-    } else if (index.ndim() == 0) {
-      resolved.push_back({-1, full({item_as_int(index) != 0}, 0, DType::int64)});
+      resolved.push_back({dims, checked_index(index, dim, input.size(dim)), input.stride(dim)});
+    } else if (consumed == 0) {  // selects all of the tensor, or nothing
+      resolved.push_back({0, full({item_as_int(index) != 0}, 0, DType::int64), 0});
     } else {
-      const IntSpan covered(shape.values + dim, consumed);
-      check<IndexError>(index.shape() == covered, "a mask of shape ", to_string(index.shape()),
-                        " does not fit dimensions of shape ", to_string(covered));
-      for (const Tensor& places : nonzero_vectors(index)) resolved.push_back({dim++, places});
-      continue;
+      const IntSpan covered(input.shape().values + dim, consumed);
+      check<IndexError>(index.shape() == covered, "a mask of shape ", index.shape(),
+                        " does not fit dimensions of shape ", covered);
+      const IntSpan strides(input.strides().values + dim, consumed);
+      resolved.push_back({dims, nonzero_places(index, strides), 1});
     }
     dim += consumed;
   }
-  check<IndexError>(dim <= shape.count, "too many indices for a tensor of ", shape.count,
-                    " dimensions");
+  check<IndexError>(dim <= ndim, "too many indices for a tensor of ", ndim, " dimensions");
   check<IndexError>(!resolved.empty(), call.op.name(), ": at least one index must be a tensor");
   return resolved;
 }
 
 Selection select(const Call& call, int argument, const Tensor& input) {
-  const std::vector<DimIndex> indices = resolve_indices(call, argument, input.shape());
+  const std::vector<DimIndex> indices = resolve_indices(call, argument, input);
   Selection selection;
   uint32_t indexed = 0;
   for (const DimIndex& index : indices) {
-    if (index.dim >= 0) indexed |= 1u << index.dim;
+    indexed |= index.dims;
     const IntSpan shape = index.places.shape();
     const std::vector<int64_t>& so_far = selection.index_shape;
     try {
@@ -111,12 +114,10 @@ Selection select(const Call& call, int argument, const Tensor& input) {
   }
   selection.places.assign(product(selection.index_shape), 0);
   for (const DimIndex& index : indices) {
-    if (index.dim < 0 || selection.places.empty()) continue;
     const Tensor places =
         contiguous_copy_if_needed(expand_view(index.places, selection.index_shape));
     const int64_t* from = places.data_as<int64_t>();
-    const int64_t stride = input.stride(index.dim);
-    for (int64_t& place : selection.places) place += *from++ * stride;
+    for (int64_t& place : selection.places) place += *from++ * index.stride;
   }
   // Neighbouring indexed dimensions are replaced where they stand; apart, the dimensions
   // of the index tensors come first.
@@ -259,7 +260,7 @@ void masked_fill_cpu(Call& call) {
   Tensor value = call.tensor(2);
   if (value.defined()) {
     check(value.numel() == 1, "masked_fill: value must be a number or a tensor of one element, ",
-          "not of shape ", to_string(value.shape()));
+          "not of shape ", value.shape());
   } else {
     value = empty({}, input.dtype());
     fill(value, call.value(2));
@@ -311,20 +312,7 @@ void masked_select_backward_cpu(Call& call) {
   if (dense.body() != output.body()) copy(output, dense);
 }
 
-void nonzero_cpu(Call& call) {
-  const Tensor input = call.tensor(0);
-  const std::vector<Tensor> vectors = nonzero_vectors(input);
-  int64_t count = 0;
-  if (input.ndim() > 0) {
-    count = vectors[0].numel();
-  } else {
-    const Tensor flag = empty({}, DType::boolean);
-    copy(flag, input);
-    count = item_as_int(flag);
-  }
-  const Tensor output = call.output(0, {count, input.ndim()}, DType::int64);
-  for (int i = 0; i < input.ndim(); ++i) copy(select_view(output, 1, i), vectors[i]);
-}
+void nonzero_cpu(Call& call) { call.set_output(0, nonzero_positions(call.tensor(0))); }
 
 const Register register_index{
     "index(Tensor input, Tensor?[] indices) -> Tensor",

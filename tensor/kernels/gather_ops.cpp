@@ -38,7 +38,7 @@ class Dense {
 Tensor vector_index(const Call& call, int argument) {
   const Tensor index = call.tensor(argument);
   check(index.ndim() <= 1, call.op.name(), ": index must have 1 dimension, not shape ",
-        to_string(index.shape()));
+        index.shape());
   return index;
 }
 
@@ -94,9 +94,9 @@ void index_add_cpu(Call& call) {
   const Tensor given = vector_index(call, 2);
   Dims expected(input.shape());
   if (input.ndim() > 0) expected[dim] = given.numel();
-  check(source.shape() == expected, "index_add: source has shape ", to_string(source.shape()),
+  check(source.shape() == expected, "index_add: source has shape ", source.shape(),
         ", for ", given.numel(), " indices along dimension ", dim, " of a tensor of shape ",
-        to_string(input.shape()), " it must be ", to_string(expected));
+        input.shape(), " it must be ", expected);
   const Tensor index = checked_index(given, dim, Around(input.shape(), dim).size);
   const Dense output(call.output(0, input.shape(), input.dtype()));
   copy(*output, input);
@@ -119,18 +119,23 @@ void index_select_backward_cpu(Call& call) {
 // tensor; `tensor` is row-major of `shape`, which the index fits into but for `dim`.
 template <class Function>
 void for_each_place(const Tensor& index, IntSpan shape, int dim, Function function) {
+  if (index.numel() == 0) return;
   const Dims steps = contiguous_strides(shape);
-  const int64_t along = shape.count > 0 ? steps[dim] : 0;
+  const int last = index.ndim() - 1;
+  const int64_t along = last < 0 ? 0 : steps[dim];
+  const int64_t step = last < 0 || dim == last ? 0 : steps[last];
+  const int64_t length = last < 0 ? 1 : index.size(last);
   const int64_t* places = index.data_as<int64_t>();
   int64_t position[kMaxDims] = {};
-  int64_t start = 0;  // of the line along `dim` that holds the current element
-  for (int64_t i = 0; i < index.numel(); ++i) {
-    function(start + places[i] * along, i);
-    for (int k = index.ndim() - 1; k >= 0; --k) {
-      if (k != dim) start += steps[k];
-      if (++position[k] < index.size(k)) break;
-      if (k != dim) start -= index.size(k) * steps[k];
-      position[k] = 0;
+  int64_t start = 0;  // of the row of the tensor, without the part along `dim`
+  for (int64_t i = 0; i < index.numel(); i += length) {
+    for (int64_t k = 0; k < length; ++k) function(start + k * step + places[i + k] * along, i + k);
+    for (int d = last - 1; d >= 0; --d) {
+      const int64_t outer_step = d == dim ? 0 : steps[d];
+      start += outer_step;
+      if (++position[d] < index.size(d)) break;
+      start -= index.size(d) * outer_step;
+      position[d] = 0;
     }
   }
 }
@@ -139,8 +144,8 @@ Tensor gather_index(const Call& call, int argument, IntSpan shape, int dim) {
   const Tensor index = call.tensor(argument);
   bool fits = index.ndim() == shape.count;
   for (int i = 0; fits && i < shape.count; ++i) fits = i == dim || index.size(i) <= shape[i];
-  check(fits, call.op.name(), ": index has shape ", to_string(index.shape()),
-        ", it must fit into the tensor's shape ", to_string(shape), " but for dimension ", dim);
+  check(fits, call.op.name(), ": index has shape ", index.shape(),
+        ", it must fit into the tensor's shape ", shape, " but for dimension ", dim);
   return checked_index(index, dim, Around(shape, dim).size);
 }
 
@@ -162,8 +167,8 @@ void gather_cpu(Call& call) {
 Tensor source_part(const Call& call, const Tensor& source, const Tensor& index, DType dtype) {
   bool fits = source.ndim() == index.ndim();
   for (int i = 0; fits && i < index.ndim(); ++i) fits = index.size(i) <= source.size(i);
-  check(fits, call.op.name(), ": src has shape ", to_string(source.shape()),
-        ", too small for an index of shape ", to_string(index.shape()));
+  check(fits, call.op.name(), ": src has shape ", source.shape(),
+        ", too small for an index of shape ", index.shape());
   return as_dtype(view_of(source, 0, index.shape(), source.strides()), dtype);
 }
 

@@ -1,5 +1,6 @@
 #include "tensor/kernels/indexing.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "tensor/copy.h"
@@ -15,15 +16,32 @@ void copy_elements(char* target, const char* source, const int64_t* places, int6
   for (int64_t i = 0; i < count; ++i) to[i] = from[places[i]];
 }
 
-// Calls `function(k)` for the position k of every element that is not 0.
+// Calls `function(row index, k)` for the elements [row index.., k] of a row-major tensor
+// that are not 0; the row index has one entry per dimension but the last.
 template <class Function>
 void for_each_nonzero(const Tensor& dense, Function function) {
+  const int last = dense.ndim() - 1;
+  const int64_t length = dense.size(last);
   visit(dense.dtype(), [&](auto example) {
     using T = decltype(example);
-    const T* from = dense.data_as<T>();
-    for (int64_t k = 0; k < dense.numel(); ++k) {
-      if (from[k] != T(0)) function(k);
+    const T* row = dense.data_as<T>();
+    int64_t index[kMaxDims] = {};
+    for (int64_t left = dense.numel(); left > 0; left -= length, row += length) {
+      for (int64_t k = 0; k < length; ++k) {
+        if (row[k] != T(0)) function(index, k);
+      }
+      for (int d = last - 1; d >= 0 && ++index[d] == dense.size(d); --d) index[d] = 0;
     }
+  });
+}
+
+int64_t count_nonzero(const Tensor& dense) {
+  return visit(dense.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T* from = dense.data_as<T>();
+    int64_t count = 0;
+    for (int64_t i = 0; i < dense.numel(); ++i) count += from[i] != T(0);
+    return count;
   });
 }
 
@@ -41,12 +59,17 @@ Tensor checked_index(const Tensor& index, int dim, int64_t size) {
     in_place = false;
   }
   int64_t* places = result.data_as<int64_t>();
-  int64_t lowest = 0;
+  // Both tests by sign bits only, which every CPU can vectorise: bad where place + size is
+  // below 0 or above 2 * size - 1.
+  int64_t bad = 0, negative = 0;
   for (int64_t i = 0; i < result.numel(); ++i) {
-    if (places[i] < -size || places[i] >= size) wrap_index(places[i], dim, size);  // throws
-    lowest = std::min(lowest, places[i]);
+    const uint64_t shifted = static_cast<uint64_t>(places[i]) + static_cast<uint64_t>(size);
+    const uint64_t room = 2 * static_cast<uint64_t>(size) - 1 - shifted;
+    bad |= static_cast<int64_t>(shifted | room);
+    negative |= places[i];
   }
-  if (lowest >= 0) return result;
+  for (int64_t i = 0; bad < 0; ++i) wrap_index(places[i], dim, size);  // throws at the first one
+  if (negative >= 0) return result;
   if (in_place) {
     const Tensor copied = empty(index.shape(), DType::int64);
     copy(copied, result);
@@ -74,23 +97,30 @@ void copy_blocks(char* target, const char* source, const int64_t* places, int64_
   }
 }
 
-std::vector<Tensor> nonzero_vectors(const Tensor& input) {
+Tensor nonzero_positions(const Tensor& input) {
   const Tensor dense = contiguous_copy_if_needed(input);
-  int64_t count = 0;
-  for_each_nonzero(dense, [&](int64_t) { ++count; });
-  std::vector<Tensor> vectors;
-  std::vector<int64_t*> to;
-  for (int i = 0; i < input.ndim(); ++i) {
-    vectors.push_back(empty({count}, DType::int64));
-    to.push_back(vectors.back().data_as<int64_t>());
-  }
-  for_each_nonzero(dense, [&](int64_t k) {
-    for (int i = input.ndim() - 1; i >= 0; --i) {
-      *to[i]++ = k % input.size(i);
-      k /= input.size(i);
-    }
+  const int ndim = input.ndim();
+  const Tensor positions = empty({count_nonzero(dense), ndim}, DType::int64);
+  if (ndim == 0) return positions;
+  int64_t* to = positions.data_as<int64_t>();
+  for_each_nonzero(dense, [&](const int64_t* row, int64_t k) {
+    for (int d = 0; d < ndim - 1; ++d) *to++ = row[d];
+    *to++ = k;
   });
-  return vectors;
+  return positions;
+}
+
+Tensor nonzero_places(const Tensor& mask, IntSpan strides) {
+  const Tensor dense = contiguous_copy_if_needed(mask);
+  const Tensor places = empty({count_nonzero(dense)}, DType::int64);
+  const int last = mask.ndim() - 1;
+  int64_t* to = places.data_as<int64_t>();
+  for_each_nonzero(dense, [&](const int64_t* row, int64_t k) {
+    int64_t place = k * strides[last];
+    for (int d = 0; d < last; ++d) place += row[d] * strides[d];
+    *to++ = place;
+  });
+  return places;
 }
 
 }  // namespace relume

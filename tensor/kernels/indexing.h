@@ -23,7 +23,10 @@ void visit_size(DType dtype, Function&& function) {
   }
 }
 
-// Row-major positions of the elements that are not 0, as one int64 vector per dimension.
-std::vector<Tensor> nonzero_vectors(const Tensor& input);
+// The indices of the elements that are not 0, one row each, in row-major order.
+Tensor nonzero_positions(const Tensor& input);
+// Where those elements of a mask (of at least one dimension) lie in a tensor of the same
+// shape with these strides.
+Tensor nonzero_places(const Tensor& mask, IntSpan strides);
 
 }  // namespace relume

@@ -58,9 +58,9 @@ void cat_cpu(Call& call) {
     if (is_nothing(piece)) continue;
     bool fits = piece.ndim() == shape.count;
     for (int k = 0; fits && k < shape.count; ++k) fits = k == dim || piece.size(k) == shape[k];
-    check(fits, "cat: tensor ", i, " has shape ", to_string(piece.shape()),
+    check(fits, "cat: tensor ", i, " has shape ", piece.shape(),
           " and cannot be joined along dimension ", dim, " with one of shape ",
-          to_string(model->shape()));
+          model->shape());
     shape[dim] += piece.size(dim);
   }
   const Tensor output = call.output(0, shape, common_dtype(pieces));
@@ -77,7 +77,7 @@ void stack_cpu(Call& call) {
   const std::vector<Tensor> pieces = pieces_of(call);
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     check(pieces[i].shape() == pieces[0].shape(), "stack: tensor ", i, " has shape ",
-          to_string(pieces[i].shape()), ", the first one has ", to_string(pieces[0].shape()));
+          pieces[i].shape(), ", the first one has ", pieces[0].shape());
   }
   const int dim = wrap_dim(call.integer(1), pieces[0].ndim() + 1);
   Dims shape(pieces[0].shape());
@@ -117,7 +117,7 @@ void split_cpu(Call& call) {
           " does not fit into dimension ", dim, " with size ", input.size(dim));
     total += size;
   }
-  check(total == input.size(dim), "split: the sizes ", to_string(sizes), " add up to ", total,
+  check(total == input.size(dim), "split: the sizes ", sizes, " add up to ", total,
         ", but dimension ", dim, " has size ", input.size(dim));
   int64_t start = 0;
   for (int i = 0; i < sizes.count; ++i) {
@@ -150,7 +150,7 @@ void repeat_cpu(Call& call) {
   Dims shape(repeats);
   Dims split_shape, from_strides;  // every repeated dimension as (repeats, size)
   for (int i = 0; i < repeats.count; ++i) {
-    check(repeats[i] >= 0, "repeat: a repeat cannot be negative: ", to_string(repeats));
+    check(repeats[i] >= 0, "repeat: a repeat cannot be negative: ", repeats);
     const int64_t size = i < added ? 1 : input.size(i - added);
     check(!__builtin_mul_overflow(repeats[i], size, &shape[i]), "repeat: too many elements");
     if (repeats[i] != 1) {

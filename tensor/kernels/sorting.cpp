@@ -42,6 +42,7 @@ struct Packed {
   static Packed make(uint32_t key, int64_t position) {
     return {uint64_t{key} << 32 | static_cast<uint32_t>(position)};
   }
+  static Packed highest() { return {~uint64_t{0}}; }
   int64_t position() const { return static_cast<uint32_t>(word); }
   unsigned digit(int i) const { return (word >> (32 + 8 * i)) & 0xff; }
   bool operator<(const Packed& other) const { return word < other.word; }
@@ -51,6 +52,7 @@ struct Pair {
   uint64_t key;
   int64_t from;
   static Pair make(uint64_t key, int64_t position) { return {key, position}; }
+  static Pair highest() { return {~uint64_t{0}, std::numeric_limits<int64_t>::max()}; }
   int64_t position() const { return from; }
   unsigned digit(int i) const { return (key >> (8 * i)) & 0xff; }
   bool operator<(const Pair& other) const {
@@ -60,6 +62,7 @@ struct Pair {
 };
 
 constexpr int64_t kRadixFrom = 512;  // elements: below, comparing is faster
+constexpr int64_t kFewOfMany = 8;    // topk of less than an eighth does not gather all
 
 // Least significant digit first; equal keys stay in the order of their positions.
 template <class Item>
@@ -89,7 +92,7 @@ class LineSorter {
 
   // The first `count` elements in order; sorted or, if that is not wanted, in any order.
   void first(const T* line, int64_t count, bool sorted, T* values, int64_t* indices) {
-    if (sizeof(Key) == 4 && length_ <= int64_t{UINT32_MAX}) {
+    if (sizeof(Key) == 4 && length_ < int64_t{UINT32_MAX}) {
       run(packed_, packed_scratch_, line, count, sorted, values, indices);
     } else {
       run(pairs_, pairs_scratch_, line, count, sorted, values, indices);
@@ -98,14 +101,23 @@ class LineSorter {
 
  private:
   template <class Item>
+  Item item(const T* line, int64_t i) const {
+    const Key flip = descending_ ? std::numeric_limits<Key>::max() : 0;
+    return Item::make(order_key(line[i]) ^ flip, i);
+  }
+
+  template <class Item>
   void run(std::vector<Item>& items, std::vector<Item>& scratch, const T* line, int64_t count,
            bool sorted, T* values, int64_t* indices) {
-    items.resize(length_);
-    const Key flip = descending_ ? std::numeric_limits<Key>::max() : 0;
-    for (int64_t i = 0; i < length_; ++i) items[i] = Item::make(order_key(line[i]) ^ flip, i);
+    if (count < length_ / kFewOfMany) {
+      collect_smallest(items, line, count);
+    } else {
+      items.resize(length_);
+      for (int64_t i = 0; i < length_; ++i) items[i] = item<Item>(line, i);
+    }
     if (count < length_) {
-      std::nth_element(items.begin(), items.begin() + count, items.end());
-      if (sorted) std::sort(items.begin(), items.begin() + count);
+      keep_smallest(items, count);
+      if (sorted) std::sort(items.begin(), items.end());
     } else if (length_ >= kRadixFrom) {
       radix_sort(items, scratch);
     } else {
@@ -115,6 +127,29 @@ class LineSorter {
       indices[i] = items[i].position();
       values[i] = line[indices[i]];
     }
+  }
+
+  // Walks the line once with a short list of candidates: an element that is not below the
+  // worst one to keep is passed over.
+  template <class Item>
+  void collect_smallest(std::vector<Item>& items, const T* line, int64_t count) {
+    const std::size_t room = 2 * count + 64;
+    items.clear();
+    Item limit = Item::highest();
+    for (int64_t i = 0; i < length_; ++i) {
+      const Item candidate = item<Item>(line, i);
+      if (!(candidate < limit)) continue;
+      items.push_back(candidate);
+      if (items.size() == room) limit = keep_smallest(items, count);
+    }
+  }
+
+  template <class Item>
+  static Item keep_smallest(std::vector<Item>& items, int64_t count) {
+    if (count == 0) return items.clear(), Item{};
+    std::nth_element(items.begin(), items.begin() + (count - 1), items.end());
+    items.resize(count);
+    return items.back();
   }
 
   int64_t length_;

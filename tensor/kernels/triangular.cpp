@@ -15,7 +15,7 @@ template <class Keep>
 void keep_triangle(Call& call, Keep keep) {
   const Tensor input = call.tensor(0);
   check(input.ndim() >= 2, call.op.name(), ": expected at least 2 dimensions, not shape ",
-        to_string(input.shape()));
+        input.shape());
   const Tensor output = call.output(0, input.shape(), input.dtype());
   const Tensor dense = output.is_contiguous() ? output : empty_like(output);
   copy(dense, input);

@@ -5,127 +5,154 @@ namespace relume {
 namespace RELUME_ISA {
 namespace {
 
-// A single line is folded as if it were this many lines side by side, so that the compiler
-// keeps them in vectors.
-constexpr int64_t kLanes = 16;
+// A block of lines comes in two forms, with the same functions: `fold` folds the elements of
+// every line into one number, `for_each` visits all elements with their line.
 
-inline bool is_single(const LineBlock& block) { return block.width == 1 && block.stride == 1; }
-// How many accumulators are in use.
-inline int64_t accumulator_count(const LineBlock& block) { return is_single(block) ? kLanes : block.width; }
+// One line, whose elements lie side by side.
+class SingleLine {
+ public:
+  explicit SingleLine(const LineBlock& block) : length_(block.length) {}
 
-// Calls row(place, count) for rows of neighbouring elements that cover the block, where
-// element place + i belongs to accumulator i.
-template <class Row>
-inline void for_each_row(const LineBlock& block, const Row& row) {
-  if (!is_single(block)) {
-    for (int64_t i = 0; i < block.length; i++) row(i * block.stride, block.width);
-    return;
+  template <class A>
+  struct Numbers {
+    A value;
+    A& operator[](int64_t) { return value; }
+    const A& operator[](int64_t) const { return value; }
+  };
+  int64_t count() const { return 1; }
+
+  template <class A, class Add, class Element>
+  void fold(A start, const Add& add, const Element& element, Numbers<A>& result) const {
+    constexpr int64_t kLanes = 16;  // which the compiler keeps in vectors
+    A lanes[kLanes];
+    for (A& lane : lanes) lane = start;
+    int64_t i = 0;
+    for (; i + kLanes <= length_; i += kLanes) {
+      for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] = add(lanes[lane], element(i + lane));
+    }
+    A total = start;
+    for (; i < length_; i++) total = add(total, element(i));
+    if (length_ >= kLanes) {
+      for (A lane : lanes) total = add(total, lane);
+    }
+    result.value = total;
   }
-  int64_t i = 0;
-  for (; i + kLanes <= block.length; i += kLanes) row(i, kLanes);
-  if (i < block.length) row(i, block.length - i);
-}
 
-// One number per line, while it is being folded and afterwards.
-template <class A>
-struct Accumulators {
-  alignas(64) A values[kMaxLineWidth] = {};
-  A& operator[](int64_t i) { return values[i]; }
-  const A& operator[](int64_t i) const { return values[i]; }
+  template <class Store>
+  void for_each(const Store& store) const {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < length_; i++) store(i, 0);
+  }
+
+ private:
+  int64_t length_;
 };
 
-template <class A, class Add, class Element>
-inline A fold_line(int64_t length, A start, const Add& add, const Element& element) {
-  A lanes[kLanes];
-  for (A& lane : lanes) lane = start;
-  int64_t i = 0;
-  for (; i + kLanes <= length; i += kLanes) {
-    for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] = add(lanes[lane], element(i + lane));
+// Neighbouring lines, worked on row by row.
+class SideBySide {
+ public:
+  explicit SideBySide(const LineBlock& block) : block_(block) {}
+
+  template <class A>
+  struct Numbers {
+    alignas(64) A values[kMaxLineWidth] = {};
+    A& operator[](int64_t line) { return values[line]; }
+    const A& operator[](int64_t line) const { return values[line]; }
+  };
+  int64_t count() const { return block_.width; }
+
+  template <class A, class Add, class Element>
+  void fold(A start, const Add& add, const Element& element, Numbers<A>& result) const {
+    for (int64_t line = 0; line < block_.width; line++) result[line] = start;
+    for_each([&](int64_t place, int64_t line) { result[line] = add(result[line], element(place)); });
   }
-  A total = start;
-  for (; i < length; i++) total = add(total, element(i));
-  for (A lane : lanes) total = add(total, lane);
-  return total;
-}
 
-// Folds the elements of every line: add(accumulator, element). All lanes of a single line hold
-// its result.
-template <class A, class Add, class Element>
-inline void fold(const LineBlock& block, A start, const Add& add, const Element& element, Accumulators<A>& result) {
-  if (is_single(block)) {
-    const A total = fold_line(block.length, start, add, element);
-    for (int64_t i = 0; i < kLanes; i++) result[i] = total;
-    return;
+  template <class Store>
+  void for_each(const Store& store) const {
+    for (int64_t i = 0; i < block_.length; i++) {
+      const int64_t row = i * block_.stride;
+#pragma GCC ivdep
+      for (int64_t line = 0; line < block_.width; line++) store(row + line, line);
+    }
   }
-  for (int64_t i = 0; i < block.width; i++) result[i] = start;
-  for_each_row(block, [&](int64_t place, int64_t count) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; i++) result[i] = add(result[i], element(place + i));
-  });
-}
 
-template <class Store>
-inline void for_each_element(const LineBlock& block, const Store& store) {
-  for_each_row(block, [&](int64_t place, int64_t count) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; i++) store(place + i, i);
-  });
-}
+ private:
+  LineBlock block_;
+};
 
-// Objects rather than functions: they are inlined into the loops.
+// Functions below take copies ([=]) of the numbers: stores to the result could change the originals
+// for all that the compiler knows. `larger` and `plus` are objects so that they are inlined.
 constexpr auto larger = [](auto a, auto b) { return b > a ? b : a; };
 constexpr auto plus = [](double a, double b) { return a + b; };
 
-// result = exp(input - largest of its line); the sums of those, and the largest.
-template <class T>
-inline void exponentials(const LineBlock& block, const T* input, T* result, Accumulators<T>& largest,
-                         Accumulators<double>& sum) {
-  fold(block, static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
-  for_each_element(block, [&](int64_t place, int64_t line) { result[place] = math::exp(input[place] - largest[line]); });
-  fold(block, 0.0, plus, [=](int64_t i) { return static_cast<double>(result[i]); }, sum);
+// result = exp(input - largest of its line), and the sums of those.
+template <class Lines, class T>
+void exponentials(const Lines& lines, const T* input, T* result, typename Lines::template Numbers<T>& largest,
+                  typename Lines::template Numbers<double>& sum) {
+  lines.fold(static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
+  lines.for_each([=](int64_t i, int64_t line) { result[i] = math::exp(input[i] - largest[line]); });
+  lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(result[i]); }, sum);
+}
+
+struct Softmax {
+  template <class Lines, class T>
+  static void run(const Lines& lines, const T* const* operands, T* result) {
+    typename Lines::template Numbers<T> largest, factor;
+    typename Lines::template Numbers<double> sum;
+    exponentials(lines, operands[0], result, largest, sum);
+    for (int64_t line = 0; line < lines.count(); line++) factor[line] = static_cast<T>(1 / sum[line]);
+    lines.for_each([=](int64_t i, int64_t line) { result[i] *= factor[line]; });
+  }
+};
+
+struct LogSoftmax {
+  template <class Lines, class T>
+  static void run(const Lines& lines, const T* const* operands, T* result) {
+    const T* input = operands[0];
+    typename Lines::template Numbers<T> largest, logarithm;
+    typename Lines::template Numbers<double> sum;
+    exponentials(lines, input, result, largest, sum);
+    for (int64_t line = 0; line < lines.count(); line++) logarithm[line] = static_cast<T>(math::log(sum[line]));
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = input[i] - largest[line] - logarithm[line]; });
+  }
+};
+
+struct SoftmaxBackward {
+  template <class Lines, class T>
+  static void run(const Lines& lines, const T* const* operands, T* result) {
+    const T *grad = operands[0], *output = operands[1];
+    typename Lines::template Numbers<double> sum;
+    typename Lines::template Numbers<T> mean;
+    lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(output[i]); }, sum);
+    for (int64_t line = 0; line < lines.count(); line++) mean[line] = static_cast<T>(sum[line]);
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = output[i] * (grad[i] - mean[line]); });
+  }
+};
+
+struct LogSoftmaxBackward {
+  template <class Lines, class T>
+  static void run(const Lines& lines, const T* const* operands, T* result) {
+    const T *grad = operands[0], *output = operands[1];
+    typename Lines::template Numbers<double> sum;
+    typename Lines::template Numbers<T> total;
+    lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]); }, sum);
+    for (int64_t line = 0; line < lines.count(); line++) total[line] = static_cast<T>(sum[line]);
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = grad[i] - math::exp(output[i]) * total[line]; });
+  }
+};
+
+template <class Op, class T>
+void run(const LineBlock& block, const T* const* operands, T* result) {
+  if (block.stride == 1) {
+    Op::run(SingleLine(block), operands, result);
+  } else {
+    Op::run(SideBySide(block), operands, result);
+  }
 }
 
 template <class T>
-void softmax(const LineBlock& block, const T* const* operands, T* result) {
-  Accumulators<T> largest, factor;
-  Accumulators<double> sum;
-  exponentials(block, operands[0], result, largest, sum);
-  for (int64_t i = 0; i < accumulator_count(block); i++) factor[i] = static_cast<T>(1 / sum[i]);
-  for_each_element(block, [&](int64_t place, int64_t line) { result[place] *= factor[line]; });
-}
-
-template <class T>
-void log_softmax(const LineBlock& block, const T* const* operands, T* result) {
-  const T* input = operands[0];
-  Accumulators<T> largest, logarithm;
-  Accumulators<double> sum;
-  exponentials(block, input, result, largest, sum);
-  for (int64_t i = 0; i < accumulator_count(block); i++) logarithm[i] = static_cast<T>(math::log(sum[i]));
-  for_each_element(block, [&](int64_t place, int64_t line) { result[place] = input[place] - largest[line] - logarithm[line]; });
-}
-
-template <class T>
-void softmax_backward(const LineBlock& block, const T* const* operands, T* result) {
-  const T *grad = operands[0], *output = operands[1];
-  Accumulators<double> sum;
-  Accumulators<T> mean;
-  fold(block, 0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(output[i]); }, sum);
-  for (int64_t i = 0; i < accumulator_count(block); i++) mean[i] = static_cast<T>(sum[i]);
-  for_each_element(block, [&](int64_t place, int64_t line) { result[place] = output[place] * (grad[place] - mean[line]); });
-}
-
-template <class T>
-void log_softmax_backward(const LineBlock& block, const T* const* operands, T* result) {
-  const T *grad = operands[0], *output = operands[1];
-  Accumulators<double> sum;
-  Accumulators<T> total;
-  fold(block, 0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]); }, sum);
-  for (int64_t i = 0; i < accumulator_count(block); i++) total[i] = static_cast<T>(sum[i]);
-  for_each_element(block, [&](int64_t place, int64_t line) { result[place] = grad[place] - math::exp(output[place]) * total[line]; });
-}
-
-template <class T>
-constexpr SoftmaxLoopsOf<T> kLoops{softmax<T>, log_softmax<T>, softmax_backward<T>, log_softmax_backward<T>};
+constexpr SoftmaxLoopsOf<T> kLoops{run<Softmax, T>, run<LogSoftmax, T>, run<SoftmaxBackward, T>,
+                                   run<LogSoftmaxBackward, T>};
 
 }  // namespace
 

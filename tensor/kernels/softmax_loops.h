@@ -6,7 +6,7 @@
 namespace relume {
 
 // `width` neighbouring lines of `length` elements each; the elements of a line lie `stride`
-// apart. Lines one element wide have stride 1.
+// apart; with stride 1 there is one line.
 struct LineBlock {
   int64_t length, stride, width;
 };

@@ -157,13 +157,21 @@ def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]
     """Several values as (kinds or None, what lupa carries)."""
     kinds = ""
     carried = []
+    is_plain = True
     for value in values:
-        kind, plain = encode(lua, value)
+        encoder = _ENCODERS.get(type(value))
+        if encoder is None:
+            encoder = _ENCODERS[type(value)] = _find_encoder(value)
+        if encoder is _encode_plain:
+            kinds += "v"
+            carried.append(value)
+            continue
+        kind, plain = encoder(lua, value)
         kinds += kind
         carried.append(plain)
-    if kinds.strip("v"):
-        return kinds.encode(), carried
-    return None, carried
+        if kind != "v":
+            is_plain = False
+    return (None if is_plain else kinds.encode()), carried
 
 
 # ---- Lua to Python ----
@@ -199,5 +207,7 @@ def decode(lua: Lua, kind: str, value: Any) -> Any:
 def decode_all(lua: Lua, kinds: bytes | None, values: Iterable[Any]) -> list[Any]:
     """Several values that came from Lua."""
     if kinds is None:
-        return [_decode_plain(lua, value) for value in values]
+        return [
+            _decode_plain(lua, value) if type(value) is bytes else value for value in values
+        ]
     return [_DECODERS[kind](lua, value) for kind, value in zip(kinds.decode(), values, strict=True)]

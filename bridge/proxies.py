@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from relume.bridge import graphs
-from relume.converters.table import Table, _stored
+from relume.converters.table import Table
 
 if TYPE_CHECKING:
     from relume.bridge.runtime import Lua
@@ -99,13 +99,6 @@ class LuaTable(Proxy, Table):
         _set(self, "_runtime", runtime)
         _set(self, "_reference", reference)
 
-    @property
-    def _items(self) -> dict[Any, Any]:  # type: ignore[override]
-        """A snapshot, which the reading methods of Table work on."""
-        flat = self._runtime._operate_all("pairs", self)
-        pairs = zip(flat[::2], flat[1::2], strict=True)
-        return {_stored(key): value for key, value in pairs}
-
     def __getitem__(self, key: Any) -> Any:
         value = self._operate("get", key)
         if value is None:
@@ -138,6 +131,9 @@ class LuaTable(Proxy, Table):
     def __len__(self) -> int:
         return self._operate("length")
 
+    def __bool__(self) -> bool:
+        return bool(self._runtime._operate_all("pairs", self))
+
     def __iter__(self) -> Iterator[Any]:
         position = 1
         while (value := self._operate("get", position)) is not None:
@@ -148,6 +144,34 @@ class LuaTable(Proxy, Table):
         """The value at `key`, or `default`."""
         value = None if key is None else self._operate("get", key)
         return default if value is None else value
+
+    def _snapshot(self) -> Table:
+        """The keys and values of now; tables inside stay live."""
+        flat = self._runtime._operate_all("pairs", self)
+        table = Table()
+        for key, value in zip(flat[::2], flat[1::2], strict=True):
+            table[key] = value
+        return table
+
+    def keys(self) -> list[Any]:
+        """All keys: 1, 2, ..., then the others."""
+        return self._snapshot().keys()
+
+    def values(self) -> list[Any]:
+        """All values, in the order of `keys()`."""
+        return self._snapshot().values()
+
+    def items(self) -> list[tuple[Any, Any]]:
+        """All (key, value) pairs."""
+        return self._snapshot().items()
+
+    def is_list(self) -> bool:
+        """Are the keys exactly 1, 2, ..., n?"""
+        return self._snapshot().is_list()
+
+    def as_list(self) -> list[Any]:
+        """The values at 1, 2, ..., n as a list; ValueError when there are other keys."""
+        return self._snapshot().as_list()
 
     def __call__(self, *args: Any) -> Any:
         return self._runtime._call(self._reference, args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 import weakref
 from pathlib import Path
@@ -68,7 +69,7 @@ class Lua:
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
         }
         self._interrupt: BaseException | None = None
-        self._kept: list[Any] = []
+        self._kept: dict[int, list[Any]] = {}
         _install_callbacks(bridge[b"python"], self)
 
     # ---- running ----
@@ -186,32 +187,40 @@ class Lua:
         return self._graph_functions[name](*args)
 
     def _keep_alive(self, value: Any) -> None:
-        """Holds a temporary until the next call has taken a reference of its own."""
-        self._kept.append(value)
+        """Holds a temporary of this thread until Lua has taken a reference of its own."""
+        self._kept.setdefault(threading.get_ident(), []).append(value)
 
     def _call(self, function: Any, args: tuple[Any, ...]) -> Any:
         """Calls a Lua function: no result is None, one is itself, several are a tuple."""
-        results = self._call_all(function, args)
-        if len(results) == 1:
-            return results[0]
-        return tuple(results) if results else None
+        kinds, results = self._invoke_raw(function, args)
+        if len(results) == 1:  # nearly always
+            return decode(self, "v" if kinds is None else kinds.decode(), results[0])
+        return tuple(decode_all(self, kinds, results)) if results else None
 
     def _call_all(self, function: Any, args: tuple[Any, ...]) -> list[Any]:
+        """The same with the results in a list."""
+        return decode_all(self, *self._invoke_raw(function, args))
+
+    def _invoke_raw(self, function: Any, args: tuple[Any, ...]) -> tuple[bytes | None, Any]:
+        """Calls a Lua function; returns kinds and what lupa carried, errors raised."""
         if self._runtime is None:
             raise RuntimeError("this Lua runtime is closed")
-        kinds, carried = encode_all(self, args)
-        answer = self._invoke(function, kinds, *carried)
+        if args:
+            kinds, carried = encode_all(self, args)
+            answer = self._invoke(function, kinds, *carried)
+        else:
+            answer = self._invoke(function)
         if self._kept:
-            self._kept.clear()
+            self._kept.pop(threading.get_ident(), None)
         if self._interrupt is not None:
             interrupt, self._interrupt = self._interrupt, None
             raise interrupt
         if type(answer) is not tuple:  # no results
-            return []
+            return None, ()
         kinds = answer[0]
-        if kinds is None or kinds != b"E":
-            return decode_all(self, kinds, answer[1:])
-        raise self._error_from(*answer[1:])
+        if kinds == b"E":
+            raise self._error_from(*answer[1:])
+        return kinds, answer[1:]
 
     def _error_from(
         self, kind: bytes, value: Any, stack: bytes, text: bytes | None = None
@@ -247,6 +256,8 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
                 if owner._interrupt is not None:
                     raise owner._interrupt
                 result = function(owner, *args)
+                if result is None:
+                    return None, None
                 results = result if isinstance(result, tuple) else (result,)
                 kinds, carried = encode_all(owner, results)
                 return kinds, *carried
@@ -256,7 +267,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
         return run
 
     def call(owner: Lua, handle: Handle, kinds: bytes | None = None, *values: Any) -> Any:
-        return handle.target(*decode_all(owner, kinds, values))
+        return handle.target(*decode_all(owner, kinds, values)) if values else handle.target()
 
     def get(owner: Lua, handle: Handle, kinds: bytes | None, name: Any) -> Any:
         (key,) = decode_all(owner, kinds, (name,))

@@ -50,6 +50,7 @@ const char* relume_op_schema(int op) {
 
 int relume_call(int op, const relume_value* values, int count, relume_tensor** results, int capacity) {
   return guarded(-1, [&] {
+    const GradMode off(false);
     Outputs outputs = invoke(op_by_id(op), values, count);
     check<Error>(outputs.size() <= capacity, "room for ", capacity, " results, but there are ", outputs.size());
     for (int i = 0; i < outputs.size(); ++i) results[i] = outputs[i].detach_body();
@@ -59,6 +60,7 @@ int relume_call(int op, const relume_value* values, int count, relume_tensor** r
 
 int relume_call_into(int op, const relume_value* values, int count, relume_tensor* const* out, int out_count) {
   return guarded(-1, [&] {
+    const GradMode off(false);
     Tensor tensors[4];
     check<Error>(out_count <= 4, "at most 4 results, got ", out_count);
     for (int i = 0; i < out_count; ++i) tensors[i] = Tensor::borrow(out[i]);
@@ -69,6 +71,7 @@ int relume_call_into(int op, const relume_value* values, int count, relume_tenso
 
 int relume_call_in_place(int op, const relume_value* values, int count) {
   return guarded(-1, [&] {
+    const GradMode off(false);
     invoke_in_place(op_by_id(op), values, count);
     return 0;
   });
@@ -160,10 +163,3 @@ int relume_storage_resize(relume_storage* storage, int64_t size) {
 
 void relume_storage_retain(relume_storage* storage) { storage->retain(); }
 void relume_storage_release(relume_storage* storage) { storage->release(); }
-
-int relume_grad_mode(int enabled) {
-  ThreadState& state = thread_state();
-  const int previous = state.grad_mode ? 1 : 0;
-  state.grad_mode = enabled != 0;
-  return previous;
-}

@@ -25,7 +25,8 @@ typedef struct relume_value relume_value;
 
 RELUME_API const char* relume_last_error(void); /* of the calling thread */
 
-/* Ops of the registry. `values` are the arguments in schema order; missing ones get their
+/* Ops of the registry. They do not record on the tape, which is for C++ and Python:
+ * callers from other languages bring their own backward. `values` are the arguments in schema order; missing ones get their
  * defaults. */
 RELUME_API int relume_find_op(const char* name); /* an id, or -1 */
 RELUME_API const char* relume_op_schema(int op);
@@ -60,9 +61,6 @@ RELUME_API relume_storage* relume_storage_part(relume_storage* storage, int64_t 
 RELUME_API int relume_storage_resize(relume_storage* storage, int64_t size);
 RELUME_API void relume_storage_retain(relume_storage* storage);
 RELUME_API void relume_storage_release(relume_storage* storage);
-
-/* The tape. */
-RELUME_API int relume_grad_mode(int enabled); /* sets the calling thread's; returns the old one */
 
 /* Random numbers, drawn from the calling thread's generator: the process's own, which Python
  * shares, or the one that relume_generator_use chose. */

@@ -40,12 +40,7 @@ local PythonError = {}
 
 local encode, decode
 
--- The tape is off while Lua runs (nn has its own backward); Python functions called from
--- Lua see it as their caller had set it.
-local outer_grad_mode = 1
-
 local function raise_or_return(kinds, ...)
-   C.relume_grad_mode(0)
    if kinds == 'E' then
       local handle, text = ...
       error(setmetatable({handle = handle, message = text}, PythonError), 0)
@@ -54,7 +49,6 @@ local function raise_or_return(kinds, ...)
 end
 
 local function call_python(handle, ...)
-   C.relume_grad_mode(outer_grad_mode)
    return raise_or_return(python.call(handle, encode(...)))
 end
 
@@ -76,7 +70,6 @@ local function wrap_object(handle, identity)
 end
 
 function PythonObject.__index(object, key)
-   C.relume_grad_mode(outer_grad_mode)
    local value = raise_or_return(python.get(rawget(object, 'handle'), encode(key)))
    if raw_type(value) ~= 'function' then return value end
    -- object:method(x) and object.method(x) are the same call in Python
@@ -180,7 +173,6 @@ end
 
 -- torch.load: objects that Python reads and builds here.
 function bridge.python_load(path)
-   C.relume_grad_mode(outer_grad_mode)
    return raise_or_return(python.load(path))
 end
 
@@ -195,9 +187,7 @@ local function describe_error(value)
    return {value = value, stack = stack}
 end
 
-local function finish(previous_mode, previous_outer, ok, ...)
-   C.relume_grad_mode(previous_mode)
-   outer_grad_mode = previous_outer
+local function finish(ok, ...)
    if ok then return encode(...) end
    local failure = ...
    if raw_type(failure) ~= 'table' then  -- the handler itself failed: no memory, no stack
@@ -210,9 +200,8 @@ local function finish(previous_mode, previous_outer, ok, ...)
 end
 
 function bridge.call(f, kinds, ...)
-   local mode, outer = C.relume_grad_mode(0), outer_grad_mode
-   outer_grad_mode = mode
-   return finish(mode, outer, xpcall(f, describe_error, decode(kinds, ...)))
+   if kinds == nil then return finish(xpcall(f, describe_error, ...)) end
+   return finish(xpcall(f, describe_error, decode(kinds, ...)))
 end
 
 ----------------------------------------------------------------------------------------

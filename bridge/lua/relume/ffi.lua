@@ -45,8 +45,6 @@ void *relume_storage_part(void *storage, int64_t offset, int64_t size);
 int relume_storage_resize(void *storage, int64_t size);
 void relume_storage_retain(void *storage);
 void relume_storage_release(void *storage);
-
-int relume_grad_mode(int enabled);
 ]]
 
 -- The first fields of TensorBody (tensor/tensor.h) and Storage (tensor/storage.h). The

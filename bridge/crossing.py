@@ -38,43 +38,38 @@ class Handle:
 # ---- Python to Lua ----
 
 
-def _encode_int(lua: Lua, value: int) -> tuple[str, Any]:
+def _encode_int(lua: Lua, value: int) -> tuple[bytes, Any]:
     if not -LARGEST_EXACT_INTEGER <= value <= LARGEST_EXACT_INTEGER:
         raise OverflowError(
             f"the integer {value} is no exact Lua number (those end at 2^53); pass float({value}) "
             "to round it, or a tensor of int64"
         )
-    return "v", int(value)
+    return b"v", int(value)
 
 
-def _encode_str(lua: Lua, value: str) -> tuple[str, Any]:
-    return "v", value.encode("utf-8", "surrogateescape")
+def _encode_str(lua: Lua, value: str) -> tuple[bytes, Any]:
+    return b"v", value.encode("utf-8", "surrogateescape")
 
 
-def _encode_plain(lua: Lua, value: Any) -> tuple[str, Any]:
-    return "v", value
+def _encode_plain(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    return b"v", value
 
 
-def _encode_tensor(lua: Lua, value: rl.Tensor) -> tuple[str, Any]:
-    if value.device.type != "cpu":
-        raise ValueError(
-            f"Lua sees tensors in the memory of the CPU only, this one is on {value.device}; "
-            'move it with t.to("cpu")'
-        )
-    return "t", value._address
+def _encode_tensor(lua: Lua, value: rl.Tensor) -> tuple[bytes, Any]:
+    return _C.lua_address(value)
 
 
-def _encode_storage(lua: Lua, value: rl.Storage) -> tuple[str, Any]:
-    return "s", value._address
+def _encode_storage(lua: Lua, value: rl.Storage) -> tuple[bytes, Any]:
+    return b"s", value._address
 
 
-def _encode_array(lua: Lua, value: np.ndarray) -> tuple[str, Any]:
+def _encode_array(lua: Lua, value: np.ndarray) -> tuple[bytes, Any]:
     tensor = rl.from_numpy(value)
     lua._keep_alive(tensor)
     return _encode_tensor(lua, tensor)
 
 
-def _encode_number(lua: Lua, value: np.generic) -> tuple[str, Any]:
+def _encode_number(lua: Lua, value: np.generic) -> tuple[bytes, Any]:
     item = value.item()
     encoder = _ENCODERS.get(type(item))
     if encoder is None:
@@ -82,27 +77,27 @@ def _encode_number(lua: Lua, value: np.generic) -> tuple[str, Any]:
     return encoder(lua, item)
 
 
-def _encode_proxy(lua: Lua, value: Proxy) -> tuple[str, Any]:
+def _encode_proxy(lua: Lua, value: Proxy) -> tuple[bytes, Any]:
     if value._runtime is not lua:
         raise ValueError(
             "this Lua object belongs to another runtime; copy it with .to_python() and pass that"
         )
-    return "v", value._reference
+    return b"v", value._reference
 
 
-def _encode_graph(lua: Lua, value: Any) -> tuple[str, Any]:
-    return "v", graphs.to_lua(lua, value)
+def _encode_graph(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    return b"v", graphs.to_lua(lua, value)
 
 
-def _encode_function(lua: Lua, value: Callable) -> tuple[str, Any]:
-    return "p", Handle(value)
+def _encode_function(lua: Lua, value: Callable) -> tuple[bytes, Any]:
+    return b"p", Handle(value)
 
 
-def _encode_object(lua: Lua, value: Any) -> tuple[str, Any]:
-    return "o", Handle(value)
+def _encode_object(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    return b"o", Handle(value)
 
 
-_ENCODERS: dict[type, Callable[[Lua, Any], tuple[str, Any]]] = {
+_ENCODERS: dict[type, Callable[[Lua, Any], tuple[bytes, Any]]] = {
     type(None): _encode_plain,
     bool: _encode_plain,
     float: _encode_plain,
@@ -125,7 +120,7 @@ _FUNCTION_TYPES = (
 )
 
 
-def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[str, Any]]:
+def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[bytes, Any]]:
     """For types that are met for the first time."""
     kind = type(value)
     for base in kind.__mro__[:-1]:
@@ -140,7 +135,7 @@ def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[str, Any]]:
     return _encode_object
 
 
-def encode(lua: Lua, value: Any) -> tuple[str, Any]:
+def encode(lua: Lua, value: Any) -> tuple[bytes, Any]:
     """A value as (kind, what lupa carries).
 
     Raises:
@@ -155,7 +150,7 @@ def encode(lua: Lua, value: Any) -> tuple[str, Any]:
 
 def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]]:
     """Several values as (kinds or None, what lupa carries)."""
-    kinds = ""
+    kinds = b""
     carried = []
     is_plain = True
     for value in values:
@@ -163,15 +158,15 @@ def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]
         if encoder is None:
             encoder = _ENCODERS[type(value)] = _find_encoder(value)
         if encoder is _encode_plain:
-            kinds += "v"
+            kinds += b"v"
             carried.append(value)
             continue
         kind, plain = encoder(lua, value)
         kinds += kind
         carried.append(plain)
-        if kind != "v":
+        if kind != b"v":
             is_plain = False
-    return (None if is_plain else kinds.encode()), carried
+    return (None if is_plain else kinds), carried
 
 
 # ---- Lua to Python ----
@@ -186,28 +181,26 @@ def _decode_plain(lua: Lua, value: Any) -> Any:
     return value
 
 
-_DECODERS: dict[str, Callable[[Lua, Any], Any]] = {
-    "v": _decode_plain,
-    "t": lambda lua, address: _C.adopt_tensor(address),
-    "s": lambda lua, address: _C.adopt_storage(address),
-    "l": LuaTable,
-    "c": LuaObject,
-    "f": LuaFunction,
-    "o": lambda lua, handle: handle.target,
-    "x": lambda lua, handle: handle.target,
-    "i": lambda lua, digits: int(digits),
+_DECODERS: dict[int, Callable[[Lua, Any], Any]] = {  # by letter
+    ord("v"): _decode_plain,
+    ord("t"): lambda lua, address: _C.adopt_tensor(address),
+    ord("s"): lambda lua, address: _C.adopt_storage(address),
+    ord("l"): LuaTable,
+    ord("c"): LuaObject,
+    ord("f"): LuaFunction,
+    ord("o"): lambda lua, handle: handle.target,
+    ord("x"): lambda lua, handle: handle.target,
+    ord("i"): lambda lua, digits: int(digits),
 }
 
 
-def decode(lua: Lua, kind: str, value: Any) -> Any:
+def decode(lua: Lua, kind: bytes, value: Any) -> Any:
     """A value that came from Lua."""
-    return _DECODERS[kind](lua, value)
+    return _DECODERS[kind[0]](lua, value)
 
 
 def decode_all(lua: Lua, kinds: bytes | None, values: Iterable[Any]) -> list[Any]:
     """Several values that came from Lua."""
     if kinds is None:
-        return [
-            _decode_plain(lua, value) if type(value) is bytes else value for value in values
-        ]
-    return [_DECODERS[kind](lua, value) for kind, value in zip(kinds.decode(), values, strict=True)]
+        return [_decode_plain(lua, value) if type(value) is bytes else value for value in values]
+    return [_DECODERS[kind](lua, value) for kind, value in zip(kinds, values, strict=True)]

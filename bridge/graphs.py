@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_structure", "to_lua", "to_python"]
 
+_REFERENCE = ord("r")
 _PAIRS_PER_CALL = 500  # far below the number of arguments that Lua takes
 
 
@@ -64,7 +65,7 @@ def to_lua(lua: Lua, root: Any) -> Any:
     made = 0
     position = 0
     while position < len(queue):
-        kinds = ""
+        kinds = b""
         carried: list[Any] = []
         for key, value in _entries(queue[position]):
             if value is None or isinstance(value, LuaFunctionRecord):
@@ -75,7 +76,7 @@ def to_lua(lua: Lua, root: Any) -> Any:
                     if number is None:
                         queue.append(part)
                         number = numbers[id(part)] = len(queue)
-                    kinds, plain = kinds + "r", number
+                    kinds, plain = kinds + b"r", number
                 else:
                     kind, plain = encode(lua, part)
                     kinds += kind
@@ -87,7 +88,7 @@ def to_lua(lua: Lua, root: Any) -> Any:
         step = 2 * _PAIRS_PER_CALL
         for start in range(0, len(carried), step):
             part = carried[start : start + step]
-            lua._graph("fill", state, position + 1, kinds[start : start + step].encode(), *part)
+            lua._graph("fill", state, position + 1, kinds[start : start + step], *part)
         position += 1
     return lua._graph("object", state, 1)
 
@@ -98,12 +99,11 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
     from relume.bridge.crossing import decode
 
     objects: dict[int, Any] = {}
-    found: list[tuple[int, str, str, list[Any]]] = []
+    found: list[tuple[int, str, bytes, list[Any]]] = []
 
     def visit(number: int, typename: bytes, kinds: bytes, values: Any) -> None:
-        letters = kinds.decode()
-        carried = [values[i + 1] for i in range(len(letters))]
-        found.append((number, typename.decode(), letters, carried))
+        carried = [values[i + 1] for i in range(len(kinds))]
+        found.append((number, typename.decode(), kinds, carried))
 
     lua._graph("walk", proxy._reference, visit)
     for number, typename, _, _ in found:
@@ -115,7 +115,7 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
     fields: dict[int, dict[Any, Any]] = {}
     for number, _, kinds, values in found:
         parts = [
-            objects[value] if kind == "r" else decode(lua, kind, value)
+            objects[value] if kind == _REFERENCE else decode(lua, bytes((kind,)), value)
             for kind, value in zip(kinds, values, strict=True)
         ]
         pairs = dict(zip(parts[::2], parts[1::2], strict=True))

@@ -194,7 +194,7 @@ class Lua:
         """Calls a Lua function: no result is None, one is itself, several are a tuple."""
         kinds, results = self._invoke_raw(function, args)
         if len(results) == 1:  # nearly always
-            return decode(self, "v" if kinds is None else kinds.decode(), results[0])
+            return decode(self, kinds or b"v", results[0])
         return tuple(decode_all(self, kinds, results)) if results else None
 
     def _call_all(self, function: Any, args: tuple[Any, ...]) -> list[Any]:
@@ -230,7 +230,7 @@ class Lua:
             error = value.target
             note_lua_stack(error, shown)
             return error
-        value = decode(self, kind.decode(), value)
+        value = decode(self, kind, value)
         message = text.decode(errors="replace") if text is not None else str(value)
         return LuaError(message, value, shown)
 

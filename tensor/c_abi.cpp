@@ -121,6 +121,10 @@ int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape) 
 }
 
 void relume_tensor_retain(relume_tensor* tensor) { tensor->retain(); }
+double relume_tensor_share(relume_tensor* tensor) {
+  tensor->retain();
+  return static_cast<double>(reinterpret_cast<uintptr_t>(tensor));  // exact: 48 bits
+}
 void relume_tensor_release(relume_tensor* tensor) {
   guarded(0, [&] {
     tensor->release();

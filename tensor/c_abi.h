@@ -51,6 +51,8 @@ RELUME_API int relume_tensor_set(relume_tensor* tensor, relume_storage* storage,
 /* Torch7's resize: grows the storage when needed and keeps its elements. */
 RELUME_API int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape);
 RELUME_API void relume_tensor_retain(relume_tensor* tensor);
+/* Retains, and returns the address as a number: what crosses to another language. */
+RELUME_API double relume_tensor_share(relume_tensor* tensor);
 RELUME_API void relume_tensor_release(relume_tensor* tensor);
 RELUME_API void relume_tensor_bump_version(relume_tensor* tensor);
 

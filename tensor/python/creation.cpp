@@ -251,14 +251,6 @@ void bind_creation(nb::module_& module) {
     check(address != 0, "expected the address of a tensor, not 0");
     return Tensor::borrow(reinterpret_cast<TensorBody*>(address));
   }, "The tensor whose core object is at this address; takes a reference of its own.");
-  module.def("adopt_tensor", [](std::uintptr_t address) {
-    check(address != 0, "expected the address of a tensor, not 0");
-    return Tensor::steal(reinterpret_cast<TensorBody*>(address));
-  }, "The same, taking over a reference that the caller had.");
-  module.def("adopt_storage", [](std::uintptr_t address) {
-    check(address != 0, "expected the address of a storage, not 0");
-    return nb::steal(wrap_storage(Ref<Storage>::steal(reinterpret_cast<Storage*>(address))));
-  }, "The storage at this address, taking over a reference that the caller had.");
 }
 
 }  // namespace relume

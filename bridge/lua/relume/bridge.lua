@@ -3,8 +3,10 @@
 -- Values cross as lupa passes them, with a string of kinds in front, one letter a value,
 -- or nil when all of them are plain:
 --    v  nil, boolean, number, string, or a Lua object as lupa wraps it
---    t  a tensor, s a storage: the address as a number. To Lua it is borrowed; to Python
---       it brings a reference of its own.
+--    A, B, ..., J  to Lua: a tensor, by its element type; z: one without a dimension. The
+--       address as a number, borrowed
+--    t  to Python: a tensor, s either way: a storage. To Python the address brings a
+--       reference of its own
 --    l  a table, c an object of a torch.class, f a function: to Python only
 --    p  a Python function, o another Python object: lupa's handle
 --    i  a 64-bit integer as a string of digits
@@ -149,24 +151,25 @@ function encode(...)
 end
 bridge.encode = encode
 
--- A handle of Python knows the identity of what it stands for.
-local function decode_one(kind, value)
-   if kind == 'v' then return value end
-   if kind == 't' then return core.tensor_at(value) end
-   if kind == 's' then return core.storage_at(value) end
-   if kind == 'p' then return wrap_function(value, value.identity) end
-   if kind == 'o' then return wrap_object(value, value.identity) end
-   error('unknown kind of value from Python: ' .. tostring(kind))
-end
+-- By kind. A handle of Python knows the identity of what it stands for.
+local decoders = {
+   v = function(value) return value end,
+   z = core.scalar_at,
+   s = core.storage_at,
+   p = function(handle) return wrap_function(handle, handle.identity) end,
+   o = function(handle) return wrap_object(handle, handle.identity) end,
+}
+for dtype, at in pairs(core.tensor_at) do decoders[string.char(65 + dtype)] = at end
 
 function decode(kinds, ...)
    if kinds == nil then return ... end
-   if #kinds == 1 then return decode_one(kinds, (...)) end
+   local one = decoders[kinds]
+   if one then return one((...)) end
    local count = #kinds
    local values = {...}
    for i = 1, count do
       local kind = kinds:sub(i, i)
-      if kind ~= 'v' then values[i] = decode_one(kind, values[i]) end
+      if kind ~= 'v' then values[i] = decoders[kind](values[i]) end
    end
    return unpack(values, 1, count)
 end
@@ -262,5 +265,5 @@ bridge.operations = {
    end,
 }
 
-bridge.decode_one, bridge.encode_one = decode_one, encode_one
+bridge.decoders, bridge.encode_one = decoders, encode_one
 return bridge

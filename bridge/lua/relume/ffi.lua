@@ -37,6 +37,8 @@ int relume_tensor_set(void *tensor, void *storage, int64_t offset, int ndim, con
                       const int64_t *strides);
 int relume_tensor_resize(void *tensor, int ndim, const int64_t *shape);
 void relume_tensor_retain(void *tensor);
+void relume_tensor_retain_at(uint64_t address) __asm__("relume_tensor_retain");
+double relume_tensor_share(void *tensor);
 void relume_tensor_release(void *tensor);
 void relume_tensor_bump_version(void *tensor);
 
@@ -156,30 +158,42 @@ local function address_of(object)
 end
 core.address_of = address_of
 
+-- An address becomes a pointer of each class: few steps, since the interpreter takes them.
+local fields = {}
+for i, row in ipairs(types.rows) do fields[i] = ('relume_%sTensor *%s;'):format(row.class, row.class) end
+local slot = ffi.new('union { uint64_t address; ' .. table.concat(fields, ' ') .. ' }')
+local retain_at = C.relume_tensor_retain_at
+
+-- core.tensor_at[dtype](address): a Lua object on a tensor that somebody else holds.
+core.tensor_at = {}
+for _, row in ipairs(types.rows) do
+   local field = row.class
+   core.tensor_at[row.dtype] = function(address)
+      retain_at(address)
+      slot.address = address
+      local tensor = collect(slot[field][0], release_tensor)
+      count_bytes(body_bytes)
+      return tensor
+   end
+end
+
 -- Torch7 has no tensors without a dimension: one of Python's is seen as a vector of one.
 local single = ffi.new('int64_t[1]', 1)
 
-function core.tensor_at(address)
-   local pointer = cast(void_pointer, cast(address_type, address))
-   local body = cast(any_tensor, pointer)
-   if body._ndim == 0 then
-      local view = adopt(C.relume_tensor_alias(pointer))
-      if C.relume_tensor_set(view, body._storage, body._offset, 1, single, single) < 0 then fail() end
-      return view
-   end
-   C.relume_tensor_retain(pointer)
-   return adopt(pointer)
+function core.scalar_at(address)
+   slot.address = address
+   local body = slot.Byte
+   local view = adopt(C.relume_tensor_alias(body))
+   if C.relume_tensor_set(view, body._storage, body._offset, 1, single, single) < 0 then fail() end
+   return view
 end
 
 function core.storage_at(address)
    return core.share_storage(cast(void_pointer, cast(address_type, address)))
 end
 
--- Hands a reference of its own to a receiver in the other language.
-function core.give_tensor(tensor)
-   C.relume_tensor_retain(tensor)
-   return address_of(tensor)
-end
+-- The address with a reference of its own, for a receiver in the other language.
+core.give_tensor = C.relume_tensor_share
 
 ----------------------------------------------------------------------------------------
 -- Kinds of cdata, known by their C type.

@@ -7,7 +7,7 @@ local bridge = require 'relume.bridge'
 local class = require 'torch.class'
 
 local graph = {}
-local decode_one, encode_one = bridge.decode_one, bridge.encode_one
+local decoders, encode_one = bridge.decoders, bridge.encode_one
 
 -- The metatable of a class; its package is loaded when it is known by the name's prefix.
 local function metatable_for(typename)
@@ -37,7 +37,7 @@ end
 
 local function decode_entry(objects, kind, value)
    if kind == 'r' then return objects[value] end
-   return decode_one(kind, value)
+   return decoders[kind](value)
 end
 
 function graph.fill(state, number, kinds, ...)

@@ -111,7 +111,7 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
             objects[number] = Table()
         else:
             cls = legacy_nn.lookup(typename)
-            objects[number] = cls.__new__(cls) if cls else TorchObject(typename)
+            objects[number] = object.__new__(cls) if cls else TorchObject(typename)
     fields: dict[int, dict[Any, Any]] = {}
     for number, _, kinds, values in found:
         parts = [

@@ -1,4 +1,4 @@
-// Derivatives of pooling, padding, upsampling and embedding: all linear once it is known
+// Derivatives of pooling, padding, upsampling, dropout and embedding: all linear once it is known
 // which elements are taken.
 #include "autograd/derivative.h"
 
@@ -36,6 +36,9 @@ const Derive derive_upsample_nearest2d{"upsample_nearest2d", {
        blocks.insert(blocks.end() - 2, scale);
        return ops::sum(ops::reshape(b.grad(), blocks), IntSpan({-3, -1}));
      }}}};
+
+const Derive derive_dropout{"dropout", {
+    {0, saves_output(1), [](Backward& b) { return b.grad() * b.out(1); }}}};
 
 const Derive derive_embedding{"embedding", {
     {0, saves(1), [](Backward& b) { return ops::embedding_backward(b.grad(), b.in(1), b.shape(0)[0]); }}}};

@@ -15,8 +15,8 @@ _spec.loader.exec_module(op_samples)
 
 REGISTRY = rl._C.registry()
 ON_THE_TAPE = [row for row in REGISTRY if "not_differentiable" not in row["traits"]]
-DIFFERENTIABLE = [row for row in ON_THE_TAPE if "random" not in row["traits"]]
-RANDOM_FILLS = [row for row in ON_THE_TAPE if "random" in row["traits"]]
+RANDOM_FILLS = [row for row in ON_THE_TAPE if {"random", "in_place"} <= set(row["traits"])]
+DIFFERENTIABLE = [row for row in ON_THE_TAPE if row not in RANDOM_FILLS]
 
 
 def leaves(value):

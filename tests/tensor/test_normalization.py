@@ -1,4 +1,4 @@
-"""Batch normalisation and softmax against their formulas."""
+"""Batch normalisation, softmax and dropout against their formulas."""
 
 import numpy as np
 import pytest
@@ -119,3 +119,24 @@ def test_softmax_of_extremes():
     assert np.isnan(softmax[2]).any() and np.isnan(softmax[3]).all()
     assert rl.softmax(rl.tensor(3.0), 0).item() == 1.0
     np.testing.assert_allclose(rl.log_softmax(x, 1).numpy()[1], [-infinity, 0.0])
+
+
+def test_dropout_keeps_the_mean():
+    rl.manual_seed(7)
+    x = rl.ones([100, 100], dtype=rl.float64).requires_grad_()
+    values, factors = rl.dropout(x, 0.2)
+    assert set(np.unique(values.detach().numpy())) == {0.0, 1.25}
+    assert abs(values.detach().numpy().mean() - 1) < 0.05
+    values.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), factors.detach().numpy())
+    rl.manual_seed(7)
+    np.testing.assert_array_equal(rl.dropout(x, 0.2)[0].detach().numpy(), values.detach().numpy())
+
+
+def test_dropout_of_nothing_and_of_everything():
+    x = rl.tensor([1.0, -2.0])
+    assert rl.dropout(x, 0.7, False)[0].tolist() == [1.0, -2.0]
+    assert rl.dropout(x, 0.0)[0].tolist() == [1.0, -2.0]
+    assert rl.dropout(x, 1.0)[0].tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        rl.dropout(x, 1.5)

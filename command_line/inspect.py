@@ -13,7 +13,7 @@ from rich.text import Text
 
 import relume
 from relume.command_line.output import bytes_text, console, print_table, status
-from relume.converters import object_tree
+from relume.converters import object_tree, t7
 from relume.converters.object_tree import (
     Node,
     class_name,
@@ -22,6 +22,7 @@ from relume.converters.object_tree import (
     is_table,
     memory_of,
 )
+from relume.converters.t7 import TorchFile
 
 LONG_TABLE = 20  # entries of a table that are shown without --all
 MANY_LAYERS = 200
@@ -31,11 +32,12 @@ FEW = 8  # numbers that are shown in one line
 
 def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool) -> None:
     with status(f"reading {file}"):
-        root = read(file)
+        content = read(file)
+        root = content.objects[0] if len(content.objects) == 1 else content.objects
         if select:
             root = object_tree.select(root, select)
         nodes = object_tree.walk(root)
-        summary = summarise(nodes)
+        summary = {**describe_file(content), **summarise(nodes)}
     if json:
         twins = find_twins(nodes)
         described = [describe(node, nodes, twins.get(i)) for i, node in enumerate(nodes)]
@@ -47,10 +49,25 @@ def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool
     print_summary(file, summary)
 
 
-def read(file: Path) -> Any:
-    """The object in a file; a list of them where there are several."""
-    objects = relume.load_all(file)
-    return objects[0] if len(objects) == 1 else objects
+def read(path: Path) -> TorchFile:
+    """A file with all its objects; with the first one only where what follows is none."""
+    file = t7.read(path, all=False)
+    if not file.left_over:
+        return file
+    try:
+        return t7.read(path, all=True)
+    except relume.FileFormatError:
+        return file
+
+
+def describe_file(file: TorchFile) -> dict[str, Any]:
+    """How a file was written."""
+    return {
+        "encoding": file.encoding,
+        "long_size": file.long_size,
+        "byte_order": file.byte_order,
+        "left_over_bytes": file.left_over,
+    }
 
 
 def summarise(nodes: list[Node]) -> dict[str, Any]:
@@ -108,6 +125,8 @@ def describe(node: Node, nodes: list[Node], twin: str | None) -> dict[str, Any]:
             offset=value.storage_offset(),
             parameter=is_parameter(node, nodes),
         )
+        if t7.origin(value):
+            result["class_in_file"] = t7.origin(value)
         if value.storage() is not None:
             result["storage"] = value.storage().data_ptr()
         if twin is not None:
@@ -237,7 +256,8 @@ def tensor_text(tensor: relume.Tensor, twin: str | None) -> str:
         return "empty"
     size = "x".join(str(n) for n in tensor.shape) or "a number"
     strides = "" if tensor.is_contiguous() else f" strides {tuple(tensor.stride())}"
-    return f"{size}[dim]{strides}[/]"
+    origin = t7.origin(tensor)
+    return f"{size}[dim]{strides}{f' was {origin}' if origin else ''}[/]"
 
 
 def only_numbers(node: Node) -> bool:
@@ -274,8 +294,14 @@ def print_summary(file: Path, summary: dict[str, Any]) -> None:
         for name, count in summary["classes"].items()
     ]
     print_table(["class", "objects", ""], rows, right=frozenset({"objects"}))
+    form = summary["encoding"]
+    if form == "binary":
+        form += f" with {summary['long_size']}-byte longs, {summary['byte_order']}-endian"
+    if summary["left_over_bytes"]:
+        form += f", {summary['left_over_bytes']} bytes after the last object"
+    print(f"\n{file}: {form}")
     print(
-        f"\n{file}: {summary['parameters']:,} parameters, {summary['tensors']:,} tensors, "
+        f"{summary['parameters']:,} parameters, {summary['tensors']:,} tensors, "
         f"{bytes_text(summary['tensor_bytes'])}"
     )
 

@@ -13,7 +13,7 @@ constexpr DTypeInfo kInfo[kDTypeCount] = {
     {"int8", "Char", "b", 1, Kind::integer},
     {"int16", "Short", "h", 2, Kind::integer},
     {"int32", "Int", "i", 4, Kind::integer},
-    {"int64", "Long", "q", 8, Kind::integer},
+    {"int64", "Long", "l", 8, Kind::integer},
     {"float16", "Half", "e", 2, Kind::floating},
     {"bfloat16", "", "", 2, Kind::floating},
     {"float32", "Float", "f", 4, Kind::floating},

@@ -2,7 +2,6 @@
 
 import doctest
 import importlib
-import os
 import re
 from pathlib import Path
 
@@ -76,8 +75,7 @@ def run_doctest(test):
     assert runner.failures == 0, "".join(output)
 
 
-def test_every_room_has_a_page():
+def test_the_index_lists_every_page():
     index = (ROOT / "docs" / "index.md").read_text()
-    for room in ROOMS:
-        assert f"({room}.md)" in index
-        assert os.path.exists(ROOT / "docs" / f"{room}.md")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "index.md" or f"({page.name})" in index

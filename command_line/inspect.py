@@ -127,8 +127,9 @@ def describe(node: Node, nodes: list[Node], twin: str | None) -> dict[str, Any]:
         )
         if t7.origin(value):
             result["class_in_file"] = t7.origin(value)
-        if value.storage() is not None:
-            result["storage"] = value.storage().data_ptr()
+        storage = value.storage()
+        if storage is not None:
+            result["storage"] = storage.data_ptr()
         if twin is not None:
             result["same_elements_as"] = twin
     elif isinstance(value, relume.Storage):

@@ -66,7 +66,7 @@ def outer_modules(root: Any) -> list[tuple[str, Any]]:
     """Modules by path, without criterions and without those inside of modules."""
     found: list[tuple[str, Any]] = []
     for node in object_tree.walk(root, skip_scratch=True):
-        if isinstance(node.value, legacy_nn.Criterion) or node.same_as is not None:
+        if isinstance(node.value, legacy_nn.criterion.Criterion) or node.same_as is not None:
             continue
         if isinstance(node.value, legacy_nn.Module):
             inside = any(node.path.startswith(f"{path}.") for path, _ in found)
@@ -110,7 +110,8 @@ def write_output(path: Path, result: Any) -> None:
         if path.suffix == ".npy":
             np.save(file, arrays[0], allow_pickle=False)
         else:
-            np.savez(file, **{str(i): array for i, array in enumerate(arrays, start=1)})
+            named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays, start=1)}
+            np.savez(file, **named)
 
 
 LAYER_COLUMNS = ["path", "layer", "output", "mean", "largest"]

@@ -85,7 +85,7 @@ def write(
         file.write(len(text).to_bytes(8, "little") + text)
         for array in tensors.values():
             little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-            file.write(memoryview(little).cast("B") if little.size else b"")
+            little.tofile(file)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from relume.legacy_nn.nested import describe
+
 
 class UnknownModuleError(RuntimeError):
     """A module whose class is not known was to be run."""
@@ -42,6 +44,17 @@ def not_runnable(module: Any) -> Exception:
         "        def compute(self, input): ...\n"
         "before loading the file, or give load() the Lua file that defines it"
     )
+
+
+def name_layer(error: Exception, layer: Any, input: Any) -> None:
+    """Lets the message of an error that came from a tensor operation begin with the layer and
+    end with what the layer got."""
+    message = str(error.args[0]) if error.args else ""
+    is_named = layer.torch_typename in message or hasattr(error, "module_path")
+    if is_named or not isinstance(error, (ValueError, IndexError, TypeError, RuntimeError)):
+        return
+    text = str(layer).split("\n")[0]
+    error.args = (f"{text}: {message}; the input was {describe(input)}", *error.args[1:])
 
 
 def locate(error: Exception, parent: Any, index: int) -> None:

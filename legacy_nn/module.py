@@ -21,6 +21,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import copying, flattening, nested
+from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
@@ -167,7 +168,11 @@ class Module:
         input = inputs[0]
         if self._own_forward:
             return self._call_protocol(input)
-        return self.compute(input, *self._leaves())
+        try:
+            return self.compute(input, *self._leaves())
+        except Exception as error:
+            name_layer(error, self, input)
+            raise
 
     def _leaves(self) -> list:
         """The parameters, ready to be leaves of the tape, tied to their gradients."""
@@ -207,7 +212,11 @@ class Module:
     @derived
     def updateOutput(self, input: Activation) -> Activation:
         """Computes `self.output` and remembers the tape for `backward`."""
-        record = self._record = Record(input, self._own_parameters(), self.compute)
+        try:
+            record = self._record = Record(input, self._own_parameters(), self.compute)
+        except Exception as error:
+            name_layer(error, self, input)
+            raise
         output = record.output
         if isinstance(output, Tensor):
             self.output = output.detach()

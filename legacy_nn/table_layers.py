@@ -98,8 +98,7 @@ class CAddTable(TableLayer):
             self.inplace = inplace
 
     def compute(self, input: Activation) -> Tensor:
-        values = self._elements(input)
-        check_sizes(self, values)
+        values = in_one_size(self, self._elements(input))
         return reduce(lambda a, b: a + b, values)
 
     @derived
@@ -114,17 +113,23 @@ class CAddTable(TableLayer):
         return self.output
 
 
-def check_sizes(layer: Any, values: list) -> None:
-    """All tensors must have as many elements as the first (Torch7 does not broadcast)."""
+def in_one_size(layer: Any, values: list) -> list:
+    """The tensors in the size of the first: Torch7 counts elements and does not broadcast."""
     first = values[0]
     if not isinstance(first, Tensor):
-        return
+        return values
     for value in values:
-        if isinstance(value, Tensor) and value.shape != first.shape:
+        if isinstance(value, Tensor) and value.numel() != first.numel():
             raise ValueError(
                 f"{layer}: the elements of the table must have one size, got "
                 f"{nested.describe(values)}"
             )
+    shape = first.shape
+    is_other = [isinstance(value, Tensor) and value.shape != shape for value in values]
+    return [
+        value.reshape(shape) if other else value
+        for value, other in zip(values, is_other, strict=True)
+    ]
 
 
 # Rows: name, function of the elements, number of elements (None: any), documentation.
@@ -162,9 +167,7 @@ def smaller(first: Tensor, second: Tensor) -> Tensor:
 
 def make_combination(name: str, function: Any, count: int | None, documentation: str) -> type:
     def compute(self: Any, input: Activation) -> Tensor:
-        values = self._elements(input, count or 1)
-        check_sizes(self, values)
-        return function(values)
+        return function(in_one_size(self, self._elements(input, count or 1)))
 
     members = {"compute": compute, "__doc__": documentation, "__module__": __name__}
     return register(f"nn.{name}")(type(name, (TableLayer,), members))

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 
 import pytest
+
 from relume import legacy_nn
 
 MODULES = [module.name for module in pkgutil.iter_modules(legacy_nn.__path__)]

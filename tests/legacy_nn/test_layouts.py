@@ -1,8 +1,9 @@
 """Old layouts, classes of GPU packages, and what files leave out."""
 
 import pytest
-import relume as rl
 from golden_cases import DATA, difference
+
+import relume as rl
 from relume import legacy_nn as nn
 
 

@@ -14,23 +14,24 @@ Dimensions and labels count from 1, as in Torch7. `layer(x)` is the modern face,
 from relume.legacy_nn import (
     aliases,
     char_rnn,
+    composite,
     container,
     convolution,
     criterion,
+    distances,
     dropout,
     gmodule,
     linear,
+    lookup_table,
     module,
     normalization,
     pointwise,
     pooling,
     reductions,
     registry,
+    selection,
     shape_layers,
     table_layers,
-)
-from relume.legacy_nn import (
-    lookup as _lookup_layers,
 )
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
@@ -49,10 +50,13 @@ _ROOMS = (
     shape_layers,
     reductions,
     dropout,
-    _lookup_layers,
+    lookup_table,
     criterion,
     gmodule,
     char_rnn,
+    distances,
+    selection,
+    composite,
 )
 
 __all__ = [

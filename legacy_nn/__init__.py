@@ -23,6 +23,7 @@ from relume.legacy_nn import (
     gmodule,
     linear,
     lookup_table,
+    margin_criterion,
     module,
     normalization,
     pointwise,
@@ -57,6 +58,7 @@ _ROOMS = (
     distances,
     selection,
     composite,
+    margin_criterion,
 )
 
 __all__ = [

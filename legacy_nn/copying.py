@@ -35,7 +35,8 @@ class TensorCopier:
         key = storage_key(tensor)
         storage = self.storages.get(key)
         if storage is None:
-            whole = plain.as_strided((len(tensor.storage()),), (1,), 0)
+            size = len(tensor.storage() or ())
+            whole = plain.as_strided((size,), (1,), 0)
             storage = whole.to(dtype) if dtype != tensor.dtype else whole.clone()
             self.storages[key] = storage
         return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).data

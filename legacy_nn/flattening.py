@@ -73,7 +73,7 @@ def flatten(tensors: list[Tensor]) -> Tensor:
     if len(types) > 1:
         raise TypeError(
             "getParameters: the parameters have different types "
-            f"({', '.join(sorted(t.torch_typename for t in tensors))}); "
+            f"({', '.join(sorted(str(t.torch_typename) for t in tensors))}); "
             "convert the network with float() or double() first"
         )
     pieces = find_pieces(tensors)

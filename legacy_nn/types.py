@@ -90,7 +90,9 @@ def new_parameter(*sizes: int):
 
 def long_storage(sizes) -> rl.Storage:
     """A LongStorage, in which Torch7 keeps sizes."""
-    return rl.tensor([int(size) for size in sizes], dtype=rl.int64).storage()
+    storage = rl.tensor([int(size) for size in sizes], dtype=rl.int64).storage()
+    assert storage is not None
+    return storage
 
 
 def sizes_of(sizes) -> list[int]:

@@ -6,7 +6,10 @@ itself, or a property of the C++ object.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
+
+import numpy as np
 
 from relume import _C
 from relume._C import Tensor
@@ -57,6 +60,67 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | No
     tensor(3)
     """
     return _extreme("min", input, dim, keepdim, axis)
+
+
+def split(input: Tensor, split_size: Any, dim: int = 0, *, axis: int | None = None) -> list[Tensor]:
+    """Parts of a tensor along a dimension, as views.
+
+    Args:
+        split_size: the size of every part (the last may be smaller), or a list of sizes.
+
+    >>> import relume as rl
+    >>> [part.tolist() for part in rl.split(rl.arange(5), 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    dim = dim if axis is None else axis
+    if not isinstance(split_size, int):
+        return _ops["split"](input, split_size, dim)
+    if split_size <= 0:
+        raise ValueError(f"split() needs parts of at least one element, not {split_size}")
+    total = input.size(dim)
+    sizes = [builtins.min(split_size, total - start) for start in range(0, total, split_size)]
+    return _ops["split"](input, sizes or [0], dim)
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    """Positions that would sort a tensor along a dimension.
+
+    >>> argsort(_C.tensor_from_data([3, 1, 2], None))
+    tensor([1, 2, 0])
+    """
+    return _ops["sort"](input, dim, descending)[1]
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Have two tensors the same shape and elements? NaN equals nothing.
+
+    >>> import relume as rl
+    >>> rl.equal(rl.ones(2), rl.ones(3))
+    False
+    """
+    return input.shape == other.shape and bool((input == other).all())
+
+
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> bool:
+    """Are all elements within `atol + rtol * |other|` of each other?
+
+    >>> import relume as rl
+    >>> rl.allclose(rl.tensor([1.0]), rl.tensor([1.0 + 1e-7]))
+    True
+    """
+    a, b = (x.detach().to(dtypes.float64).numpy() for x in (input, other))
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def is_tensor(value: Any) -> bool:
+    """Is it a relume.Tensor?"""
+    return isinstance(value, Tensor)
 
 
 def _to(
@@ -142,13 +206,16 @@ def arange(
     return _ops["arange"](start, end, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+WRITTEN_HERE = (allclose, arange, argsort, equal, is_tensor, max, min, split)
+
+
 def public_functions() -> dict[str, Any]:
     """Everything that `relume` exports from here: ops of the registry and the functions above."""
     functions: dict[str, Any] = {}
     for row in _C.registry():
         if not {"internal", "method_only", "in_place"} & set(row["traits"]):
             functions[row["name"]] = _ops[row["name"]]
-    functions.update(arange=arange, max=max, min=min)
+    functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions
 
 
@@ -206,8 +273,12 @@ _CONVERSIONS = {
 def install() -> None:
     """Adds the methods to Tensor."""
     attributes: dict[str, Any] = {
+        "allclose": allclose,
+        "argsort": argsort,
+        "equal": equal,
         "max": max,
         "min": min,
+        "split": split,
         "to": _to,
         "type": _type,
         "type_as": lambda tensor, other: tensor.to(other.dtype),

@@ -77,8 +77,11 @@ def _array_ufunc(tensor: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **o
         return _C.ops[name](*operands)
     # The rest is NumPy's to compute, off the tape.
     arrays = [numpy(x) if isinstance(x, Tensor) else x for x in inputs]
-    if "out" in options:
-        options["out"] = tuple(numpy(x) if isinstance(x, Tensor) else x for x in options["out"])
+    out = options.pop("out", None)
+    if out is not None:
+        targets = tuple(numpy(x) if isinstance(x, Tensor) else x for x in out)
+        getattr(ufunc, method)(*arrays, out=targets, **options)
+        return out[0] if len(out) == 1 else out
     result = getattr(ufunc, method)(*arrays, **options)
     if isinstance(result, tuple):
         return tuple(_C.tensor_from_array(np.asarray(x), False) for x in result)

@@ -183,6 +183,22 @@ PyObject* detach_(PyObject* self, PyObject*) {
   });
 }
 
+// resize_(2, 3) or resize_((2, 3)): Torch7's resize, for tensors off the tape.
+PyObject* resize_(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return guard([&] {
+    static const Argument* shape_argument = &get_op("reshape").schema.arguments[1];
+    const ArgumentPlace place{"resize_", shape_argument};
+    const Tensor tensor = unwrap_tensor(self);
+    check<Error>(!wants_gradient(tensor.body()), "resize_(): the tensor is on the tape; use detach()");
+    check<TypeError>(count > 0, "resize_() needs a shape");
+    ArgumentMemory memory;
+    const Value shape = count == 1 ? to_value(arguments[0], place, memory)
+                                   : to_integers(arguments, static_cast<int>(count), place, memory);
+    resize(tensor, shape.as_integers());
+    return new_reference(self);
+  });
+}
+
 PyObject* retained_count(PyObject* self, PyObject*) {
   return PyLong_FromLong(unwrap(self)->references.value());
 }
@@ -256,6 +272,8 @@ PyMethodDef tensor_methods[] = {
     method("requires_grad_", requires_grad_, METH_FASTCALL, "Sets requires_grad (default True) and returns itself."),
     method("detach", detach, METH_NOARGS, "A tensor on the same memory that the tape does not see."),
     method("detach_", detach_, METH_NOARGS, "Takes this tensor off the tape."),
+    method("resize_", resize_, METH_FASTCALL,
+           "resize_(*shape): another shape on the same storage, which grows when it must; as in Torch7."),
     method("_reference_count", retained_count, METH_NOARGS, nullptr),
     {nullptr, nullptr, 0, nullptr}};
 

@@ -6,11 +6,11 @@ import inspect
 from pathlib import Path
 
 from relume import _C
-from relume.tensor.functions import arange, max, min
+from relume.tensor.functions import WRITTEN_HERE
 
 TEMPLATES = Path(__file__).parent
 PACKAGE = TEMPLATES.parent.parent
-WRITTEN_BY_HAND = {f.__name__ for f in (arange, max, min)}
+WRITTEN_BY_HAND = {f.__name__ for f in WRITTEN_HERE}
 
 TYPES = {
     "Tensor": "Tensor",

@@ -175,6 +175,14 @@ def test_numpy_functions_take_tensors():
     assert np.add.reduce(t).tolist() == [4.0, 6.0]
 
 
+def test_numpy_array_changed_in_place_stays_an_array():
+    a = same = np.ones(2)
+    a += rl.tensor([1.0, 2.0])
+    assert a is same and a.tolist() == [2.0, 3.0]
+    t = rl.zeros(2)
+    assert np.exp(np.zeros(2), out=t) is t and t.tolist() == [1.0, 1.0]
+
+
 def test_numpy_array_times_tensor_is_on_the_tape():
     x = rl.tensor([1.0, 2.0], dtype=rl.float64, requires_grad=True)
     a = np.array([3.0, 4.0])

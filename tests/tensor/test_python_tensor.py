@@ -319,6 +319,35 @@ def test_pickle_and_copy_keep_sharing():
         assert pickle.loads(pickle.dumps(t.T)).tolist() == t.T.tolist()
 
 
+def test_composed_functions():
+    t = rl.arange(5)
+    assert [p.tolist() for p in t.split(2)] == [[0, 1], [2, 3], [4]]
+    assert [p.tolist() for p in rl.split(t, [1, 4])] == [[0], [1, 2, 3, 4]]
+    assert rl.split(rl.zeros(2, 4), 3, axis=1)[1].shape == (2, 1)
+    assert rl.argsort(rl.tensor([3, 1, 2]), descending=True).tolist() == [0, 2, 1]
+    assert rl.equal(t, rl.arange(5)) and not t.equal(rl.arange(4)) and not t.equal(t + 1)
+    assert rl.allclose(rl.ones(2), rl.ones(2) + 1e-9) and not rl.ones(2).allclose(rl.zeros(2))
+    assert rl.is_tensor(t) and not rl.is_tensor([1])
+    with pytest.raises(ValueError, match="at least one"):
+        t.split(0)
+
+
+def test_resize_as_torch7_does():
+    t = rl.arange(6)
+    assert t.resize_(2, 3) is t and t.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert t.resize_((4,)).tolist() == [0, 1, 2, 3]
+    assert t.resize_(10).shape == (10,) and t[:4].tolist() == [0, 1, 2, 3]
+    array = t.numpy()
+    t.resize_(100_000)
+    assert array[:4].tolist() == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="tape"):
+        rl.ones(2, requires_grad=True).resize_(3)
+    with pytest.raises(ValueError):
+        t.resize_(-1)
+    with pytest.raises(TypeError):
+        t.resize_("a")
+
+
 def test_storage():
     t = rl.tensor([[1.0, 2.0], [3.0, 4.0]])
     s = t.storage()

@@ -101,14 +101,35 @@ void record_in_place(TensorBody* body, Node* node) {
   body->requires_grad = true;
 }
 
-void record(Call& call) {
-  const Derivative* derivative = call.op.derivative;
-  if (!derivative) {
+const Derivative& derivative_of(const Op& op) {
+  if (!op.derivative) {
     // Rows of the derivative table are attached on first use.
-    derivative = find_derivative(call.op.name());
-    check<NotImplementedError>(derivative != nullptr, call.op.name(), "() has no derivative");
-    const_cast<Op&>(call.op).derivative = derivative;
+    const Derivative* derivative = find_derivative(op.name());
+    check<NotImplementedError>(derivative != nullptr, op.name(), "() has no derivative");
+    const_cast<Op&>(op).derivative = derivative;
   }
+  return *op.derivative;
+}
+
+// Before an in-place op overwrites an argument that its derivative reads, the argument is
+// replaced by a copy, which takes its place on the tape too.
+void keep_overwritten(Call& call) {
+  TensorBody* target = call.outputs[0].body();
+  const int count = static_cast<int>(call.op.schema.arguments.size());
+  uint32_t wanted = 0;
+  for (int i = 0; i < count; ++i) {
+    if (call.arguments[i].is_tensor() && wants_gradient(call.body(i))) wanted |= 1u << i;
+  }
+  const Saves saves = derivative_of(call.op).saves_for(wanted);
+  for (int i = 0; i < count; ++i) {
+    if (!(saves & (Saves{1} << i)) || !call.arguments[i].is_tensor() || call.body(i) != target) continue;
+    if (!call.original.defined()) call.original = ops::clone(call.outputs[0]);
+    call.arguments[i] = Value(call.original);
+  }
+}
+
+void record(Call& call) {
+  const Derivative& derivative = derivative_of(call.op);
   bool has_floating_output = false;
   for (int i = 0; i < call.outputs.size(); ++i) has_floating_output |= is_floating(call.outputs[i].dtype());
   if (!has_floating_output) return;
@@ -118,7 +139,7 @@ void record(Call& call) {
                          call.outputs[0].body() == call.body(0);
   if (unchanged) return;
 
-  Ref<Node> node = OpNode::record(call, *derivative);
+  Ref<Node> node = OpNode::record(call, derivative);
   if (call.in_place) {
     record_in_place(call.outputs[0].body(), node.get());
     return;
@@ -129,7 +150,7 @@ void record(Call& call) {
   }
 }
 
-const bool hook_set = (set_record_hook(record), true);
+const bool hook_set = (set_record_hook(keep_overwritten, record), true);
 
 }  // namespace
 

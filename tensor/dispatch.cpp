@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kMaxArguments = 20;
 
+RecordHook prepare_hook = nullptr;
 RecordHook record_hook = nullptr;
 TraceHook trace_hook = nullptr;
 
@@ -148,7 +149,10 @@ void check_writable(const Op& op, const Tensor& tensor) {
 
 }  // namespace
 
-void set_record_hook(RecordHook hook) { record_hook = hook; }
+void set_record_hook(RecordHook prepare, RecordHook record) {
+  prepare_hook = prepare;
+  record_hook = record;
+}
 void set_trace_hook(TraceHook hook) { trace_hook = hook; }
 
 std::vector<Tensor> Call::tensors(int i) const {
@@ -228,6 +232,7 @@ void run(Call& call) {
     if (call.in_place) {
       check_in_place(op, call.outputs[0].body());
       record |= wants_gradient(call.outputs[0].body());
+      if (record) prepare_hook(call);
     } else if (call.has_out) {
       check<Error>(!record, op.name(), "(): out= cannot be recorded on the tape; use no_grad() or no out=");
     }

@@ -67,6 +67,8 @@ struct Call {
   // of other ops); copied into out= where one was given.
   void set_output(int i, Tensor tensor);
 
+  Tensor original;  // with an in-place call: a copy of what it overwrites, when the tape needs it
+
  private:
   friend void run(Call& call);
   Outputs given_;  // what out= gave, where output() had to hand out another tensor
@@ -89,7 +91,8 @@ inline bool wants_gradient(const TensorBody* body) {
 
 // Set by autograd: records a call whose inputs require a gradient.
 using RecordHook = void (*)(Call& call);
-void set_record_hook(RecordHook hook);
+// `prepare` sees an in-place call before its kernel overwrites what a derivative may need.
+void set_record_hook(RecordHook prepare, RecordHook record);
 // Set by a tracer: sees every call after its kernel has run.
 using TraceHook = void (*)(const Call& call);
 void set_trace_hook(TraceHook hook);

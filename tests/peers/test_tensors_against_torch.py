@@ -73,7 +73,10 @@ def test_a_small_network_and_its_double_backward():
         "h = x * 2; v = h[:2]; h.mul_(3); y = v * v",
         "h = x * 2; v = h.reshape(3, 1).expand(3, 2); y = v * v",
         "h = x * 2; v = h[::2]; v.add_(x[0]); y = h * h",
-        "h = x.exp(); h += x; y = h",
+        "h = x + 1; h += x; y = h",
+        "h = x * 2; h.sin_(); h *= x; h.pow_(3); y = h",
+        "h = x * 2; h.mul_(h); y = h",
+        "h = zeros(3); h.copy_(x); h.mul_(x); y = h",
         "y = x.max() * x.min() + x.clamp(-0.2, 0.4).sum()",
         "y = x.sort(0, descending=True)[0][0] * x[[0, 0, 2]]",
     ],
@@ -82,6 +85,7 @@ def test_in_place_and_indexing_programs(statements):
     gradients = []
     for lib in (rl, torch):
         names = {"x": lib.tensor([0.3, -0.7, 1.1], dtype=lib.float64, requires_grad=True)}
+        names["zeros"] = lambda n, lib=lib: lib.zeros(n, dtype=lib.float64)
         exec(statements, names)
         names["y"].sum().backward()
         gradients.append(names["x"].grad.tolist())

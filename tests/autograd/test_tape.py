@@ -303,6 +303,15 @@ def test_in_place_ops_are_on_the_tape():
     assert x.grad.tolist() == [6.0, 8.0]
 
 
+def test_in_place_op_whose_derivative_needs_the_old_value():
+    x = leaf(1.0, 2.0)
+    h = x * 1
+    h.mul_(h).sin_()
+    h.sum().backward()
+    a = np.array([1.0, 2.0])
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(a * a) * 2 * a)
+
+
 def test_leaf_in_place():
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match="leaf"):

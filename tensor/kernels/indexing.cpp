@@ -5,6 +5,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
@@ -14,6 +15,22 @@ void copy_elements(char* target, const char* source, const int64_t* places, int6
   T* to = reinterpret_cast<T*>(target);
   const T* from = reinterpret_cast<const T*>(source);
   for (int64_t i = 0; i < count; ++i) to[i] = from[places[i]];
+}
+
+constexpr int64_t kBytesPerThread = 1 << 18;  // below, a second thread gains nothing
+
+void copy_blocks_serially(char* target, const char* source, const int64_t* places, int64_t count,
+                          std::size_t block_bytes) {
+  switch (block_bytes) {
+    case 1: return copy_elements<uint8_t>(target, source, places, count);
+    case 2: return copy_elements<uint16_t>(target, source, places, count);
+    case 4: return copy_elements<uint32_t>(target, source, places, count);
+    case 8: return copy_elements<uint64_t>(target, source, places, count);
+    default:
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(target + i * block_bytes, source + places[i] * block_bytes, block_bytes);
+      }
+  }
 }
 
 // Calls `function(row index, k)` for the elements [row index.., k] of a row-major tensor
@@ -84,17 +101,12 @@ Tensor checked_index(const Tensor& index, int dim, int64_t size) {
 
 void copy_blocks(char* target, const char* source, const int64_t* places, int64_t count,
                  std::size_t block_bytes) {
-  switch (block_bytes) {
-    case 0: return;
-    case 1: return copy_elements<uint8_t>(target, source, places, count);
-    case 2: return copy_elements<uint16_t>(target, source, places, count);
-    case 4: return copy_elements<uint32_t>(target, source, places, count);
-    case 8: return copy_elements<uint64_t>(target, source, places, count);
-    default:
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(target + i * block_bytes, source + places[i] * block_bytes, block_bytes);
-      }
-  }
+  if (block_bytes == 0) return;
+  const int64_t grain = std::max<int64_t>(1, kBytesPerThread / static_cast<int64_t>(block_bytes));
+  parallel_for(0, count, grain, [=](int64_t begin, int64_t end) {
+    copy_blocks_serially(target + begin * block_bytes, source, places + begin, end - begin,
+                         block_bytes);
+  });
 }
 
 Tensor nonzero_positions(const Tensor& input) {

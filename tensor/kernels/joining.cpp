@@ -9,11 +9,13 @@
 namespace relume {
 namespace {
 
-// Copies `piece` to where `output` has the indices [start, start + length) of `dim`.
-void place(const Tensor& output, int dim, int64_t start, int64_t length, const Tensor& piece,
-           const Tensor& target) {
+// Copies `piece` to where `output` has the indices [start, start + length) of `dim`; a piece
+// without that dimension is one index of it.
+void place(const Tensor& output, int dim, int64_t start, int64_t length, const Tensor& piece) {
   if (!output.is_contiguous() || !piece.is_contiguous() || piece.dtype() != output.dtype()) {
-    copy(target, piece);
+    copy(piece.ndim() == output.ndim() ? narrow_view(output, dim, start, length)
+                                       : select_view(output, dim, start),
+         piece);
     return;
   }
   const int64_t inner = output.stride(dim) * static_cast<int64_t>(item_size(output.dtype()));
@@ -68,7 +70,7 @@ void cat_cpu(Call& call) {
   for (const Tensor& piece : pieces) {
     if (piece.numel() == 0) continue;
     const int64_t length = piece.size(dim);
-    place(output, dim, start, length, piece, narrow_view(output, dim, start, length));
+    place(output, dim, start, length, piece);
     start += length;
   }
 }
@@ -84,7 +86,7 @@ void stack_cpu(Call& call) {
   shape.insert(dim, static_cast<int64_t>(pieces.size()));
   const Tensor output = call.output(0, shape, common_dtype(pieces));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    place(output, dim, static_cast<int64_t>(i), 1, pieces[i], select_view(output, dim, i));
+    place(output, dim, static_cast<int64_t>(i), 1, pieces[i]);
   }
 }
 

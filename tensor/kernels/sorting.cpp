@@ -10,6 +10,7 @@
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
@@ -68,7 +69,7 @@ constexpr int64_t kFewOfMany = 8;    // topk of less than an eighth does not gat
 template <class Item>
 void radix_sort(std::vector<Item>& items, std::vector<Item>& scratch) {
   scratch.resize(items.size());
-  std::vector<int64_t> counts(Item::kDigits * 256, 0);
+  int64_t counts[Item::kDigits * 256] = {};
   for (const Item& item : items) {
     for (int digit = 0; digit < Item::kDigits; ++digit) ++counts[digit * 256 + item.digit(digit)];
   }
@@ -82,24 +83,41 @@ void radix_sort(std::vector<Item>& items, std::vector<Item>& scratch) {
   }
 }
 
-// Sorts lines of one length; keeps its memory from line to line.
+// Sorts lines of one length. All its memory is taken beforehand, since a thread of a parallel
+// loop may not throw.
 template <class T>
 class LineSorter {
   using Key = decltype(order_key(T{}));
 
  public:
-  LineSorter(int64_t length, bool descending) : length_(length), descending_(descending) {}
-
-  // The first `count` elements in order; sorted or, if that is not wanted, in any order.
-  void first(const T* line, int64_t count, bool sorted, T* values, int64_t* indices) {
-    if (sizeof(Key) == 4 && length_ < int64_t{UINT32_MAX}) {
-      run(packed_, packed_scratch_, line, count, sorted, values, indices);
+  // For the first `count` elements of lines of `length`.
+  LineSorter(int64_t length, int64_t count, bool descending)
+      : length_(length), count_(count), descending_(descending) {
+    const std::size_t room = few() ? candidates() : length;
+    const std::size_t scratch = count == length && length >= kRadixFrom ? length : 0;
+    if (is_packed()) {
+      packed_.reserve(room);
+      packed_scratch_.reserve(scratch);
     } else {
-      run(pairs_, pairs_scratch_, line, count, sorted, values, indices);
+      pairs_.reserve(room);
+      pairs_scratch_.reserve(scratch);
+    }
+  }
+
+  // The first elements of a line; sorted or, if that is not wanted, in any order.
+  void first(const T* line, bool sorted, T* values, int64_t* indices) {
+    if (is_packed()) {
+      run(packed_, packed_scratch_, line, sorted, values, indices);
+    } else {
+      run(pairs_, pairs_scratch_, line, sorted, values, indices);
     }
   }
 
  private:
+  bool is_packed() const { return sizeof(Key) == 4 && length_ < int64_t{UINT32_MAX}; }
+  bool few() const { return count_ < length_ / kFewOfMany; }
+  std::size_t candidates() const { return 2 * count_ + 64; }
+
   template <class Item>
   Item item(const T* line, int64_t i) const {
     const Key flip = descending_ ? std::numeric_limits<Key>::max() : 0;
@@ -107,23 +125,23 @@ class LineSorter {
   }
 
   template <class Item>
-  void run(std::vector<Item>& items, std::vector<Item>& scratch, const T* line, int64_t count,
-           bool sorted, T* values, int64_t* indices) {
-    if (count < length_ / kFewOfMany) {
-      collect_smallest(items, line, count);
+  void run(std::vector<Item>& items, std::vector<Item>& scratch, const T* line, bool sorted,
+           T* values, int64_t* indices) {
+    if (few()) {
+      collect_smallest(items, line);
     } else {
       items.resize(length_);
       for (int64_t i = 0; i < length_; ++i) items[i] = item<Item>(line, i);
     }
-    if (count < length_) {
-      keep_smallest(items, count);
+    if (count_ < length_) {
+      keep_smallest(items, count_);
       if (sorted) std::sort(items.begin(), items.end());
     } else if (length_ >= kRadixFrom) {
       radix_sort(items, scratch);
     } else {
       std::sort(items.begin(), items.end());
     }
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count_; ++i) {
       indices[i] = items[i].position();
       values[i] = line[indices[i]];
     }
@@ -132,15 +150,14 @@ class LineSorter {
   // Walks the line once with a short list of candidates: an element that is not below the
   // worst one to keep is passed over.
   template <class Item>
-  void collect_smallest(std::vector<Item>& items, const T* line, int64_t count) {
-    const std::size_t room = 2 * count + 64;
+  void collect_smallest(std::vector<Item>& items, const T* line) {
     items.clear();
     Item limit = Item::highest();
     for (int64_t i = 0; i < length_; ++i) {
       const Item candidate = item<Item>(line, i);
       if (!(candidate < limit)) continue;
       items.push_back(candidate);
-      if (items.size() == room) limit = keep_smallest(items, count);
+      if (items.size() == candidates()) limit = keep_smallest(items, count_);
     }
   }
 
@@ -152,7 +169,7 @@ class LineSorter {
     return items.back();
   }
 
-  int64_t length_;
+  int64_t length_, count_;
   bool descending_;
   std::vector<Packed> packed_, packed_scratch_;
   std::vector<Pair> pairs_, pairs_scratch_;
@@ -178,16 +195,20 @@ void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted
   const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
   visit(input.dtype(), [&](auto example) {
     using T = decltype(example);
-    LineSorter<T> sorter(length, descending);
-    const T* line = rows.data_as<T>();
-    T* to = value_rows.data_as<T>();
-    int64_t* places = index_rows.data_as<int64_t>();
-    for (int64_t i = rows.numel() / length; i > 0; --i) {
-      sorter.first(line, count, sorted, to, places);
-      line += length;
-      to += count;
-      places += count;
-    }
+    const int64_t lines = rows.numel() / length;
+    const int64_t parts = std::max<int64_t>(
+        1, std::min({lines, rows.numel() / kParallelGrain, int64_t{num_threads()}}));
+    std::vector<LineSorter<T>> sorters;
+    for (int64_t part = 0; part < parts; ++part) sorters.emplace_back(length, count, descending);
+    parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        for (int64_t i = part * lines / parts; i < (part + 1) * lines / parts; ++i) {
+          sorters[part].first(rows.data_as<T>() + i * length, sorted,
+                              value_rows.data_as<T>() + i * count,
+                              index_rows.data_as<int64_t>() + i * count);
+        }
+      }
+    });
   });
   if (value_rows.body() != value_lines.body()) copy(value_lines, value_rows);
   if (index_rows.body() != index_lines.body()) copy(index_lines, index_rows);

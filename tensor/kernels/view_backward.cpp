@@ -64,7 +64,8 @@ void unfold_backward_cpu(Call& call) {
 // its first element.
 void as_strided_gather_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const Tensor region = view_of(input, call.integer(3), call.integers(1), call.integers(2));
+  const Tensor region =
+      checked_view_of(input, call.integer(3), call.integers(1), call.integers(2));
   copy(call.output(0, region.shape(), region.dtype()), region);
 }
 
@@ -72,12 +73,12 @@ void as_strided_scatter_cpu(Call& call) {
   const Tensor base = call.tensor(0);
   const Tensor output = call.output(0, base.shape(), base.dtype());
   copy(output, base);
-  copy(view_of(output, call.integer(4), call.integers(2), call.integers(3)), call.tensor(1));
+  copy(checked_view_of(output, call.integer(4), call.integers(2), call.integers(3)), call.tensor(1));
 }
 
 void as_strided_backward_cpu(Call& call) {
   const Tensor output = zeros_output(call, call.integers(1));
-  add_to_overlapping(view_of(output, call.integer(4), call.integers(2), call.integers(3)),
+  add_to_overlapping(checked_view_of(output, call.integer(4), call.integers(2), call.integers(3)),
                      call.tensor(0));
 }
 

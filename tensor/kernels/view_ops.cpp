@@ -149,7 +149,8 @@ void as_strided_cpu(Call& call) {
         call.integers(1), " and stride ", call.integers(2),
         " need the same length");
   const int64_t offset = call.has(3) ? call.integer(3) : input->offset;
-  call.set_output(0, view_of(input, offset - input->offset, call.integers(1), call.integers(2)));
+  call.set_output(
+      0, checked_view_of(input, offset - input->offset, call.integers(1), call.integers(2)));
 }
 
 void flip_cpu(Call& call) {

@@ -5,9 +5,19 @@
 namespace relume {
 
 Tensor view_of(const Tensor& input, int64_t offset, IntSpan shape, IntSpan strides) {
-  Tensor view = make_view(input->storage, input->offset + offset, shape, strides, input.dtype());
+  Tensor view = Tensor::steal(new TensorBody);
+  if (input->storage) input->storage->retain();
+  view->storage = input->storage;
+  view->dtype = input.dtype();
   view->is_view = true;
+  set_geometry(view.body(), shape, strides);
+  // Without elements there is no first one, and an offset could lie anywhere.
+  view->offset = input->offset + (view.numel() > 0 ? offset : 0);
   return view;
+}
+
+Tensor checked_view_of(const Tensor& input, int64_t offset, IntSpan shape, IntSpan strides) {
+  return make_view(input->storage, input->offset + offset, shape, strides, input.dtype());
 }
 
 Tensor expand_view(const Tensor& input, IntSpan shape) {
@@ -23,6 +33,7 @@ Tensor expand_view(const Tensor& input, IntSpan shape) {
           size, ", and only dimensions of size 1 can be repeated");
     strides[i] = i < added || (size == 1 && sizes[i] != 1) ? 0 : input.stride(i - added);
   }
+  product(sizes);  // throws when it overflows: repeating takes no memory that could run out
   return view_of(input, 0, sizes, strides);
 }
 
@@ -143,6 +154,7 @@ Tensor unfold_view(const Tensor& input, int64_t dimension, int64_t size, int64_t
   }
   shape.push(size);
   strides.push(stride);
+  product(shape);  // throws when it overflows: windows overlap
   return view_of(input, 0, shape, strides);
 }
 

@@ -6,8 +6,11 @@
 
 namespace relume {
 
-// Looks at the memory of `input`; `offset` counts from the first element of `input`.
+// Looks at the memory of `input`; `offset` counts from the first element of `input`. All
+// elements must be elements of `input`: that is not checked.
 Tensor view_of(const Tensor& input, int64_t offset, IntSpan shape, IntSpan strides);
+// The same for any part of the storage; throws ValueError when it would reach outside.
+Tensor checked_view_of(const Tensor& input, int64_t offset, IntSpan shape, IntSpan strides);
 
 Tensor expand_view(const Tensor& input, IntSpan shape);  // throws ValueError
 Tensor select_view(const Tensor& input, int dim, int64_t index);

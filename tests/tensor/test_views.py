@@ -183,6 +183,7 @@ def test_writing_through_a_view():
         (lambda x: x.narrow(1, 0, -1), IndexError, "-1 elements"),
         (lambda x: x.slice(0, 0, 1, 0), ValueError, "step of 0"),
         (lambda x: x.expand(3, 3), ValueError, r"\(2, 3\) to \(3, 3\)"),
+        (lambda x: x[:1, :1].expand(2**40, 2**40), ValueError, "too many elements"),
         (lambda x: x.permute(0, 0), ValueError, "twice"),
         (lambda x: x.permute(0), ValueError, "1 dimensions were given"),
         (lambda x: x.unfold(1, 4, 1), ValueError, "between 0 and 3"),
@@ -197,6 +198,14 @@ def test_writing_through_a_view():
 def test_mistakes_are_explained(call, error, text):
     with pytest.raises(error, match=text):
         call(rl.zeros(2, 3))
+
+
+def test_views_of_nothing_with_odd_strides():
+    array = np.zeros((4, 0, 3), "float32")[::-1, :, ::-2]
+    tensor = rl.from_numpy(array)
+    assert tuple(tensor[-1].shape) == (0, 2)
+    assert tuple(tensor[1:3, :, 1].t().shape) == (0, 2)
+    assert tuple(tensor.select(0, 3).flip([0]).shape) == (0, 2)
 
 
 CASES = {

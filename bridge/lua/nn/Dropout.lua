@@ -40,7 +40,7 @@ end
 
 function Dropout:updateGradInput(input, gradOutput)
    copy_or_set(self, 'gradInput', gradOutput)
-   if drops(self) then
+   if self.p > 0 and self.train then
       self.gradInput:cmul(self.noise)
    elseif self.p > 0 and not self.v2 then
       self.gradInput:mul(1 - self.p)

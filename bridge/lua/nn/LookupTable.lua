@@ -10,6 +10,7 @@ function LookupTable:__init(nIndex, nOutput, paddingValue, maxNorm, normType)
    self.paddingValue = paddingValue or 0
    self.maxNorm = maxNorm
    self.normType = normType
+   self.shouldScaleGradByFreq = false
    self:reset()
 end
 
@@ -26,14 +27,42 @@ local function positions(self, input)
    return index - 1
 end
 
+-- Scales the rows that are about to be used down to the largest norm that they may have.
+local function renormalise(self, input)
+   local seen = {}
+   local flat = input:contiguous():view(-1)
+   for i = 1, flat:size(1) do
+      local row = flat[i]
+      if not seen[row] then
+         seen[row] = true
+         local norm = self.weight[row]:norm(self.normType or 2)
+         if norm > self.maxNorm then self.weight[row]:mul(self.maxNorm / (norm + 1e-7)) end
+      end
+   end
+end
+
+-- How often each entry of the input is in it.
+local function counts(input)
+   local flat, count = input:contiguous():view(-1), {}
+   for i = 1, flat:size(1) do count[flat[i]] = (count[flat[i]] or 0) + 1 end
+   return count
+end
+
+function LookupTable:scaleGradByFreq()
+   self.shouldScaleGradByFreq = true
+   return self
+end
+
 function LookupTable:updateOutput(input)
    if input:dim() > 2 then error('input must be a vector or matrix') end
+   if self.maxNorm then renormalise(self, input) end
    local rows = core.call('embedding', self.weight, positions(self, input))
    self.output:resizeAs(rows):copy(rows)
    return self.output
 end
 
 function LookupTable:updateGradInput(input, gradOutput)
+   if self.gradInput:type() ~= input:type() then self.gradInput = input.new() end
    self.gradInput:resize(input:size()):zero()
    return self.gradInput
 end
@@ -42,6 +71,9 @@ function LookupTable:accGradParameters(input, gradOutput, scale)
    local gradient = core.call('embedding_backward', gradOutput, positions(self, input),
       self.weight:size(1))
    if self.paddingValue > 0 then gradient:select(1, self.paddingValue):zero() end
+   if self.shouldScaleGradByFreq then
+      for row, count in pairs(counts(input)) do gradient[row]:div(count) end
+   end
    self.gradWeight:add(scale or 1, gradient)
 end
 

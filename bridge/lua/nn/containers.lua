@@ -207,7 +207,7 @@ local function branches_text(self)
    for i, module in ipairs(self.modules) do
       local last = i == #self.modules
       local mark = last and "     `-> (" or "    |`-> ("
-      lines[#lines + 1] = mark .. i .. '): ' .. child_text(module, last and '           ' or '    |      ')
+      lines[#lines + 1] = mark .. i .. '): ' .. child_text(module, last and '         ' or '    |    ')
    end
    lines[#lines + 1] = '     ... -> output'
    lines[#lines + 1] = '}'

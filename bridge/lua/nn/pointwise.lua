@@ -19,13 +19,20 @@ local rows = {
    {'Abs', op = 'abs', derive = function(self, input, gradOutput)
       return torch.cmul(torch.sign(input), gradOutput)
    end},
-   {'ReLU', op = 'relu', gradient = 'relu_backward', fields = {'inplace'}, in_place = true,
-      constants = {threshold = 0, val = 0}, defaults = {inplace = false}},
+   {'ReLU', op = 'relu', gradient = 'threshold_backward', from_input = true, fields = {'inplace'},
+      in_place = true, constants = {threshold = 0, val = 0}, defaults = {inplace = false},
+      gradient_arguments = function() return 0 end},
    {'LeakyReLU', op = 'leaky_relu', gradient = 'leaky_relu_backward', from_input = true,
       fields = {'negval', 'inplace'}, defaults = {negval = 1 / 100, inplace = false}, in_place = true,
       arguments = function(self) return self.negval end,
       text = function(self) return '(' .. self.negval .. ')' end},
-   {'ELU', op = 'elu', gradient = 'elu_backward', from_input = true, fields = {'alpha', 'inplace'},
+   {'ELU', op = 'elu', fields = {'alpha', 'inplace'},
+      derive = function(self, input, gradOutput)
+         -- from the output, which in place is all that is left: output + alpha below zero
+         local negative = torch.le(self.output, 0):typeAs(gradOutput)
+         local slope = torch.add(self.output, self.alpha - 1):cmul(negative):add(1)
+         return slope:cmul(gradOutput)
+      end,
       defaults = {alpha = 1, inplace = false}, in_place = true,
       arguments = function(self) return self.alpha end,
       text = function(self) return (' (alpha:%f)'):format(self.alpha) end},

@@ -110,24 +110,25 @@ function CDivTable:updateGradInput(input, gradOutput)
 end
 
 -- The larger or smaller element; its gradient goes to where it came from, the first of equals.
-for name, compare in pairs {CMaxTable = 'gt', CMinTable = 'lt'} do
+for name, row in pairs {CMaxTable = {'gt', 'maxIdx'}, CMinTable = {'lt', 'minIdx'}} do
+   local compare, places = row[1], row[2]
    local class = new_class(name, function(self)
       self.gradInput = {}
-      self.maxIdx = torch.Tensor()
+      self[places] = torch.Tensor()
    end)
    function class:updateOutput(input)
       self.output:resizeAs(input[1]):copy(input[1])
-      self.maxIdx:resizeAs(input[1]):fill(1)
+      self[places]:resizeAs(input[1]):fill(1)
       for i = 2, #input do
          local mask = input[i][compare](input[i], self.output)
-         self.maxIdx:maskedFill(mask, i)
+         self[places]:maskedFill(mask, i)
          self.output:maskedCopy(mask, input[i][mask])
       end
       return self.output
    end
    function class:updateGradInput(input, gradOutput)
       for i = 1, #input do
-         gradient(self, input, i):copy(gradOutput):cmul(self.maxIdx:eq(i):typeAs(gradOutput))
+         gradient(self, input, i):copy(gradOutput):cmul(self[places]:eq(i):typeAs(gradOutput))
       end
       return trim(self, #input)
    end

@@ -253,4 +253,4 @@ function gModule:updateOutput(input)
    return forward(self, input)
 end
 
-function gModule:__tostring__() return torch.type(self) end
+function gModule:__tostring__() return self.name or torch.type(self) end

@@ -5,6 +5,7 @@ require 'graph'
 nngraph = nngraph or {}
 
 require 'nngraph.node'
+require 'nngraph.modules'
 require 'nngraph.gmodule'
 
 function nngraph.setDebug() end
@@ -21,6 +22,15 @@ function nngraph.annotateNodes()
       end
       place = place + 1
    end
+end
+
+-- A node that gives the outputs of `nodes`, a nested table, in the same nesting.
+function nngraph.nest(nodes)
+   if torch.typename(nodes) == 'nngraph.Node' then return nodes end
+   local parts = {}
+   for i, node in ipairs(nodes) do parts[i] = nngraph.nest(node) end
+   if #parts == 1 then return nngraph.JustTable()(parts[1]) end
+   return nn.Identity()(parts)
 end
 
 return nngraph

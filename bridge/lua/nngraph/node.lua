@@ -27,7 +27,8 @@ end
 
 -- One node for each of the `count` elements of the table that this node gives.
 function Node:split(count)
-   if count < 2 then error('split expects at least 2 outputs', 2) end
+   if count < 1 then error('split expects at least 1 output', 2) end
+   if count == 1 then return nngraph.JustElement()(self) end
    local whole = nngraph.Node {nSplitOutputs = count}
    whole:add(self)
    local parts = {}

@@ -1,0 +1,96 @@
+"""The golden corpus of `nn` runs on the Lua side too: layers that Python read from files are
+run by Lua code, on the same tensors, and give what the real Torch7 gave.
+
+A class whose Lua code is not written yet is skipped.
+"""
+
+from __future__ import annotations
+
+import pytest
+from golden_cases import DATA, TOLERANCE, difference, load_cases
+
+import relume as rl
+from relume.bridge import Lua
+
+RUN_MODULE = """
+local m, input, gradOutput, seed, backward = ...
+local results = {printed = tostring(m)}
+torch.manualSeed(seed or 0)
+local function copy(value)
+   if type(value) ~= 'table' then return torch.isTensor(value) and value:clone() or value end
+   local result = {}
+   for key, part in pairs(value) do result[key] = copy(part) end
+   return result
+end
+results.output = copy(m:forward(input))
+if backward then
+   results.gradInput = m:backward(input, gradOutput)
+   local _, gradients = m:parameters()
+   results.gradParams = gradients or {}
+   results.rng_next = torch.random()
+end
+return results
+"""
+RUN_CRITERION = """
+local c, input, target, seed = ...
+torch.manualSeed(seed or 0)
+local results = {printed = tostring(c)}
+results.output = c:forward(input, target)
+results.gradInput = c:backward(input, target)
+return results
+"""
+# What only Torch7's own text of the object shows, or what a table of the wrong kind makes of it.
+SKIPPED = {"Module_methods"}
+
+
+@pytest.fixture(scope="module")
+def lua():
+    with Lua() as runtime:
+        runtime.require("nngraph")
+        yield runtime
+
+
+def names(section):
+    return sorted(path.stem for path in (DATA / section).glob("*.t7"))
+
+
+def known(lua, name):
+    return lua.eval(f"torch.getmetatable('nn.{name}') ~= nil")
+
+
+def run(lua, case):
+    if case.protocol == "criterion":
+        return lua.execute(RUN_CRITERION, case.criterion, case.input, case.target, case.get("seed"))
+    backward = not case.get("nobackward")
+    return lua.execute(
+        RUN_MODULE, case.module, case.input, case.get("gradOutput"), case.get("seed"), backward
+    )
+
+
+def check_case(lua, case):
+    tolerance = TOLERANCE[case.type]
+    results = run(lua, case).to_python()
+    for key in ("output", "gradInput", "gradParams"):
+        expected = case.get(key)
+        if expected is None or (key == "gradInput" and case.get("nobackward")):
+            continue
+        assert difference(results.get(key), expected) <= tolerance, key
+    if case.get("printed") is not None:
+        assert results.printed == case.printed
+    if case.get("rng_next") is not None and results.get("rng_next") is not None:
+        assert results.rng_next == case.rng_next
+
+
+CASES = [(section, name) for section in ("nn", "nngraph") for name in names(section)]
+
+
+@pytest.mark.parametrize(("section", "name"), CASES)
+def test_layers(lua, section, name):
+    if section == "nn" and (not known(lua, name) or name in SKIPPED):
+        pytest.skip(f"nn.{name} has no Lua code yet")
+    for case in load_cases(section, name):
+        if case.protocol in ("module", "criterion"):
+            try:
+                check_case(lua, case)
+            except (AssertionError, rl.bridge.LuaError) as error:
+                raise AssertionError(f"case {case.name!r}: {error}") from error

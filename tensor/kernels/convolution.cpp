@@ -20,7 +20,7 @@ void read_settings(const Call& call, Settings at, Convolution& shape) {
   shape.window.padding = pair_argument(call, at.padding, 0);
   shape.window.dilation = pair_argument(call, at.dilation, 1);
   shape.groups = call.integer(at.groups);
-  check(shape.groups >= 1, call.op.name(), ": groups must be at least 1, not ", shape.groups);
+  check_setting(call, at.groups, shape.groups, 1);
 }
 
 void read_weight(const Call& call, IntSpan weight, Convolution& shape) {
@@ -171,14 +171,14 @@ void conv2d_input_gradient_cpu(Call& call) {
   Convolution shape;
   read_settings(call, kSettings, shape);
   read_weight(call, call.tensor(1).shape(), shape);
-  read_input(call, Images(call, "input_shape", input_shape), shape);
+  read_input(call, Images::of_shape_argument(call, 2), shape);
   check_grad_output(call, Images(call, 0), shape);
   input_gradient_into(dense_output(call, 0, input_shape, dtype), shape, call.tensor(0), call.tensor(1));
 }
 
 void conv2d_weight_gradient_cpu(Call& call) {
   const DType dtype = result_type(call);
-  const IntSpan weight_shape = call.integers(2);
+  const IntSpan weight_shape = shape_argument(call, 2);
   Convolution shape;
   read_settings(call, kSettings, shape);
   read_weight(call, weight_shape, shape);

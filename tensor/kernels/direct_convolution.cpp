@@ -193,9 +193,11 @@ void convolve_images(const Plan<T>& plan, int64_t count, const T* input, T* plan
 }  // namespace
 
 bool suits_direct_convolution(const Convolution& shape) {
-  // One image is one matrix product, or the tiles would be mostly empty, or mostly in vain.
-  const Phases phases(shape);
-  return !shape.is_pointwise() && shape.group_outputs() >= 4 && shape.output.width * 2 >= phases.pitch;
+  // Not where one image is one matrix product, or where tiles would be mostly empty or mostly in vain.
+  const Pair stride = shape.window.stride;
+  const int64_t in_vain = (shape.window.extent().width - 1) / stride.width;  // pixels of a row
+  return !shape.is_pointwise() && shape.group_outputs() >= 4 && stride.height <= 4 && stride.width <= 4 &&
+         in_vain <= shape.output.width;
 }
 
 template <class T>

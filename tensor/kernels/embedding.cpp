@@ -38,6 +38,7 @@ void embedding_cpu(Call& call) {
 void embedding_backward_cpu(Call& call) {
   const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
   const int64_t rows = call.integer(2);
+  check_setting(call, 2, rows, 0);
   const Tensor indices = row_numbers(call, 1, rows);
   check(grad.ndim() == indices.ndim() + 1 && IntSpan(grad->shape, indices.ndim()) == indices.shape(),
         "embedding_backward: grad_output of shape ", grad.shape(), " does not fit indices of shape ", indices.shape());

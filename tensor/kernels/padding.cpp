@@ -1,6 +1,8 @@
 // Padding, and nearest-neighbour upsampling: ops whose output repeats elements of the input.
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "tensor/copy.h"
 #include "tensor/dims.h"
@@ -51,6 +53,8 @@ struct Padding {
     for (int dim = 0; dim < shape.count; dim++) {
       const int place = 2 * (shape.count - 1 - dim);
       const int64_t before = place < pad.count ? pad[place] : 0, after = place < pad.count ? pad[place + 1] : 0;
+      check(std::abs(before) <= kLargestSetting && std::abs(after) <= kLargestSetting, call.op.name(),
+            ": no padding may be larger than ", kLargestSetting, ", but it is ", pad);
       check(shape[dim] + before + after >= 0, call.op.name(), ": padding ", pad, " takes more away from dimension ", dim,
             " than its size ", shape[dim]);
       check(mode != PadMode::reflect || (before < std::max<int64_t>(shape[dim], 1) && after < std::max<int64_t>(shape[dim], 1)),
@@ -58,8 +62,15 @@ struct Padding {
             " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
       check(mode == PadMode::constant || shape[dim] > 0 || shape[dim] + before + after == 0, call.op.name(),
             ": dimension ", dim, " is empty, there is nothing to repeat");
-      maps.emplace_back(shape[dim], before, after, mode);
-      output_shape.push(maps.back().output);
+      output_shape.push(shape[dim] + before + after);
+    }
+  }
+
+  // Separate, so that the output finds memory before maps as long as its sides are made.
+  void make_maps(IntSpan shape, IntSpan pad, PadMode mode) {
+    for (int dim = 0; dim < shape.count; dim++) {
+      const int place = 2 * (shape.count - 1 - dim);
+      maps.emplace_back(shape[dim], place < pad.count ? pad[place] : 0, place < pad.count ? pad[place + 1] : 0, mode);
     }
   }
 
@@ -130,9 +141,11 @@ void pad_rows(const Padding& padding, const T* input, T value, T* output) {
 
 void pad_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const Padding padding(call, input.shape(), call.integers(1), mode_argument(call, 2));
+  const PadMode mode = mode_argument(call, 2);
+  Padding padding(call, input.shape(), call.integers(1), mode);
   const Tensor out = dense_output(call, 0, padding.output_shape, input.dtype());
   if (out.numel() == 0) return;
+  padding.make_maps(input.shape(), call.integers(1), mode);
   const Value& number = call.value(3);
   visit(input.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -160,8 +173,9 @@ void add_back_rows(const Padding& padding, const T* grad_output, T* grad_input) 
 }
 
 void pad_backward_cpu(Call& call) {
-  const IntSpan shape = call.integers(1);
-  const Padding padding(call, shape, call.integers(2), mode_argument(call, 3));
+  const IntSpan shape = shape_argument(call, 1);
+  const PadMode mode = mode_argument(call, 3);
+  Padding padding(call, shape, call.integers(2), mode);
   const Tensor grad_output = contiguous_copy_if_needed(call.tensor(0));
   check(grad_output.shape() == IntSpan(padding.output_shape), "pad_backward: grad_output has shape ", grad_output.shape(),
         ", but the padded input has ", IntSpan(padding.output_shape));
@@ -169,6 +183,7 @@ void pad_backward_cpu(Call& call) {
   if (out.numel() == 0) return;
   std::memset(out.data(), 0, out.numel() * item_size(out.dtype()));
   if (grad_output.numel() == 0) return;
+  padding.make_maps(shape, call.integers(2), mode);
   visit(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     add_back_rows(padding, grad_output.data_as<const T>(), out.data_as<T>());
@@ -178,7 +193,7 @@ void pad_backward_cpu(Call& call) {
 void upsample_nearest2d_cpu(Call& call) {
   const Images images(call, 0);
   const int64_t scale = call.integer(1);
-  check(scale >= 1, "upsample_nearest2d: scale must be at least 1, not ", scale);
+  check_setting(call, 1, scale, 1);
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const Pair size{images.size.height * scale, images.size.width * scale};
   const Tensor out = dense_output(call, 0, images.shape(images.channels, size), input.dtype());

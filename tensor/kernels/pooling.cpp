@@ -159,7 +159,7 @@ void check_same_planes(const Call& call, IntSpan a, IntSpan b) {
 void max_pool2d_scatter_cpu(Call& call) {
   const PlaneMove move(call);
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const IntSpan shape = call.integers(2);
+  const IntSpan shape = shape_argument(call, 2);
   check(input.shape() == move.indices.shape(), "max_pool2d_scatter: input and indices must have one shape, not ",
         input.shape(), " and ", move.indices.shape());
   check_same_planes(call, shape, move.indices.shape());
@@ -281,7 +281,7 @@ void avg_pool2d_cpu(Call& call) {
 
 void avg_pool2d_backward_cpu(Call& call) {
   const IntSpan shape = call.integers(1);
-  const Pooling pool(call, Images(call, "input_shape", shape), 2, -1, 5);
+  const Pooling pool(call, Images::of_shape_argument(call, 1), 2, -1, 5);
   const bool count_padding = call.boolean(6);
   check(call.tensor(0).shape() == IntSpan(pool.output_shape()), "avg_pool2d_backward: grad_output has shape ",
         call.tensor(0).shape(), ", but the pooling's output has ", IntSpan(pool.output_shape()));

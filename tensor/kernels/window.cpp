@@ -2,22 +2,43 @@
 
 namespace relume {
 
+namespace {
+
+const std::string& argument_name(const Call& call, int argument) { return call.op.schema.arguments[argument].name; }
+
+}  // namespace
+
+void check_setting(const Call& call, int argument, int64_t value, int64_t smallest) {
+  check(value >= smallest, call.op.name(), ": ", argument_name(call, argument), " must be at least ", smallest, ", not ", value);
+  check(value <= kLargestSetting, call.op.name(), ": ", argument_name(call, argument), " must be at most ",
+        kLargestSetting, ", not ", value);
+}
+
+IntSpan shape_argument(const Call& call, int argument) {
+  const IntSpan shape = call.integers(argument);
+  for (int64_t size : shape) check_setting(call, argument, size, 0);
+  check(shape.count <= kMaxDims, call.op.name(), ": ", argument_name(call, argument), " has more than ", kMaxDims, " dimensions");
+  return shape;
+}
+
 Pair pair_argument(const Call& call, int argument, int64_t smallest) {
   const IntSpan list = call.integers(argument);
-  const char* name = call.op.schema.arguments[argument].name.c_str();
-  check(list.count == 1 || list.count == 2, call.op.name(), ": ", name,
+  check(list.count == 1 || list.count == 2, call.op.name(), ": ", argument_name(call, argument),
         " must be one number or (height, width), not ", list);
   const Pair pair{list[0], list[list.count - 1]};
-  check(pair.height >= smallest && pair.width >= smallest, call.op.name(), ": ", name, " must be at least ", smallest,
-        ", not ", list);
+  check_setting(call, argument, pair.height, smallest);
+  check_setting(call, argument, pair.width, smallest);
   return pair;
 }
 
-Images::Images(const Call& call, int argument)
-    : Images(call, call.op.schema.arguments[argument].name.c_str(), call.tensor(argument).shape()) {}
+Images::Images(const Call& call, int argument) : Images(call, argument, call.tensor(argument).shape()) {}
 
-Images::Images(const Call& call, const char* what, IntSpan shape) {
-  check(shape.count == 3 || shape.count == 4, call.op.name(), ": ", what,
+Images Images::of_shape_argument(const Call& call, int argument) {
+  return Images(call, argument, shape_argument(call, argument));
+}
+
+Images::Images(const Call& call, int argument, IntSpan shape) {
+  check(shape.count == 3 || shape.count == 4, call.op.name(), ": ", argument_name(call, argument),
         " must have shape (channels, height, width) or (batch, channels, height, width), not ", shape);
   batched = shape.count == 4;
   batch = batched ? shape[0] : 1;

@@ -1,6 +1,7 @@
 // Sliding windows over the last two dimensions: what convolution and pooling share.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 
 #include "tensor/dims.h"
 #include "tensor/dispatch.h"
@@ -15,6 +16,14 @@ inline std::ostream& operator<<(std::ostream& stream, Pair pair) {
   return stream << "(" << pair.height << ", " << pair.width << ")";
 }
 
+// No stride, padding, ... is larger, so that arithmetic on sizes cannot overflow.
+constexpr int64_t kLargestSetting = INT32_MAX;
+
+// Throws unless smallest <= value <= kLargestSetting.
+void check_setting(const Call& call, int argument, int64_t value, int64_t smallest);
+// A shape that an argument gives.
+IntSpan shape_argument(const Call& call, int argument);
+
 // An int[] argument: one number for both directions, or (height, width). Throws when it holds
 // another count or a number below `smallest`.
 Pair pair_argument(const Call& call, int argument, int64_t smallest);
@@ -27,9 +36,12 @@ struct Images {
 
   Images() = default;
   Images(const Call& call, int argument);              // of a tensor argument
-  Images(const Call& call, const char* what, IntSpan shape);
+  static Images of_shape_argument(const Call& call, int argument);  // of an int[] argument
   // The shape of such a tensor with other channels and size.
   Dims shape(int64_t channels, Pair size) const;
+
+ private:
+  Images(const Call& call, int argument, IntSpan shape);
 };
 
 // How windows of `kernel` elements, `dilation` apart, step over an input.

@@ -26,6 +26,7 @@ from relume.legacy_nn import (
     margin_criterion,
     module,
     normalization,
+    plane_layers,
     pointwise,
     pooling,
     reductions,
@@ -59,6 +60,7 @@ _ROOMS = (
     selection,
     composite,
     margin_criterion,
+    plane_layers,
 )
 
 __all__ = [
@@ -79,7 +81,7 @@ def _publish() -> None:
         if package == "nn":
             globals()[name] = registry.lookup(typename)
             __all__.append(name)
-    globals()["Node"] = gmodule.Node
+    globals().update(Node=gmodule.Node, tables=plane_layers.tables)
 
 
 _publish()

@@ -70,6 +70,7 @@ class IndexedPooling(PlanePooling):
     def compute(self, input: Tensor) -> Tensor:
         self._check_input(input)
         output, indices = self._pool(input)
+        self.iheight, self.iwidth = input.shape[-2:]  # for a layer that undoes it
         self.indices = indices.detach() + 1
         return output
 

@@ -63,15 +63,29 @@ def field(module, path):
     return module
 
 
+class _Braces:
+    """torch.Tensor{1, 2} of Lua, written torch.Tensor[1, 2]."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __getitem__(self, values):
+        return self.make(list(values) if isinstance(values, tuple) else [values])
+
+
+class _Torch:
+    Tensor = _Braces(lambda values: rl.tensor(values, dtype=rl.float64))
+    LongStorage = _Braces(list)
+
+    @staticmethod
+    def ones(*sizes):
+        return rl.ones(sizes, dtype=rl.float64)
+
+
 def build(expression):
-    """Runs a Lua constructor expression as Python; None for what is more than an expression."""
-    if "function" in expression:
-        return None
-    text = re.sub(r"torch\.LongStorage\{([^}]*)\}", r"[\1]", expression)
-    text = re.sub(r"torch\.Tensor\{([^}]*)\}", r"_tensor([\1])", text)
-    text = re.sub(r"\{([^{}]*)\}", r"[\1]", text)
+    """Runs a Lua constructor expression as Python."""
+    text = expression.replace("{", "[").replace("}", "]").replace("math.huge", "math.inf")
     text = re.sub(r":(\w+)\(", r".\1(", text)
     for lua, python in (("true", "True"), ("false", "False"), ("nil", "None")):
         text = re.sub(rf"\b{lua}\b", python, text)
-    names = {"nn": nn, "_tensor": lambda values: rl.tensor(values, dtype=rl.float64)}
-    return eval(text, names)
+    return eval(text, {"nn": nn, "torch": _Torch, "math": math})

@@ -85,15 +85,15 @@ POOLINGS = [  # kernel, stride, padding, ceil_mode
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 9, 10), (3, 7, 6)])
+@pytest.mark.parametrize("dilation", [1, 2])
 @pytest.mark.parametrize("case", POOLINGS)
-def test_max_pool2d(case, shape):
+def test_max_pool2d(case, dilation, shape):
     kernel, stride, padding, ceil_mode = case
-    for dilation in (1, 2):
-        compare(
-            lambda x: rl.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode)[0],
-            lambda x: functional.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode),
-            [shape],
-        )
+    compare(
+        lambda x: rl.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode)[0],
+        lambda x: functional.max_pool2d(x, kernel, stride, padding, dilation, ceil_mode),
+        [shape],
+    )
 
 
 @pytest.mark.parametrize("count_include_pad", [True, False])

@@ -112,21 +112,30 @@ void run_flat(Loop loop, Flat& flat, int tensors, int64_t count, int64_t grain,
   });
 }
 
+[[noreturn]] void refuse_shapes(const Call& call, IntSpan a, IntSpan b) {
+  throw ValueError(message(call.op.name(), "(): shapes ", to_string(a), " and ", to_string(b),
+                           " do not broadcast: aligned at the last dimension, sizes must be equal "
+                           "or 1"));
+}
+
 Dims broadcast_operands(const Call& call, const Elementwise& work) {
   Dims shape;
   for (int i = 0; i < work.operand_count; ++i) {
     if (!work.operands[i].is_tensor()) continue;
     const TensorBody* body = work.operands[i].tensor;
-    const Dims before = shape;
-    while (shape.count < body->ndim) shape.insert(0, 1);
-    for (int k = 1; k <= body->ndim; ++k) {
-      int64_t& size = shape[shape.count - k];
-      const int64_t other = body->shape[body->ndim - k];
-      check(size == other || size == 1 || other == 1, call.op.name(), "(): shapes ",
-            to_string(before), " and ", to_string(IntSpan(body->shape, body->ndim)),
-            " cannot be broadcast together: sizes ", size, " and ", other,
-            " differ and neither is 1");
-      if (size == 1) size = other;
+    const IntSpan own(body->shape, body->ndim);
+    const int extra = own.count - shape.count;
+    if (extra > 0) {
+      std::copy_backward(shape.values, shape.values + shape.count, shape.values + own.count);
+      std::fill_n(shape.values, extra, 1);
+      shape.count = own.count;
+    }
+    for (int k = 1; k <= own.count; ++k) {
+      int64_t& size = shape.values[shape.count - k];
+      const int64_t other = own[own.count - k];
+      if (size == other || other == 1) continue;
+      if (size != 1) refuse_shapes(call, shape, own);
+      size = other;
     }
   }
   return shape;
@@ -178,8 +187,8 @@ struct Nest {
     std::copy_n(data, tensors, at);
     int64_t rest = begin;
     for (int i = ndim - 1; i >= 0; --i) {
-      index[i] = rest % shape[i];
-      rest /= shape[i];
+      index[i] = rest == 0 ? 0 : rest % shape[i];
+      rest = rest == 0 ? 0 : rest / shape[i];
       for (int t = 0; t < tensors; ++t) at[t] += index[i] * strides[i][t];
     }
     const int inner = ndim - 1;

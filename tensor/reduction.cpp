@@ -78,8 +78,8 @@ class Walker {
  public:
   Walker(const Loops& loops, int64_t start) : loops_(loops) {
     for (int i = loops.ndim - 1; i >= 0; --i) {
-      index_[i] = start % loops.shape[i];
-      start /= loops.shape[i];
+      index_[i] = start == 0 ? 0 : start % loops.shape[i];
+      start = start == 0 ? 0 : start / loops.shape[i];
       offset_ += index_[i] * loops.strides[i];
     }
   }
@@ -225,13 +225,24 @@ void reduce_part_by_part(const Plan& plan, const Target& target, int64_t results
   target.finish(plan, accumulators.get(), 0, results);
 }
 
+// The frequent case of all elements of a small tensor.
+void reduce_one_row(const ReductionLoops& loops, const Tensor& input, char* results, char* values) {
+  alignas(16) char accumulator[kMaxAccumulatorSize];
+  const int64_t size = static_cast<int64_t>(item_size(input.dtype()));
+  loops.start(accumulator, 1);
+  loops.row(accumulator, input.data_as<char>(), size, input.numel(), 0);
+  loops.finish(results, values, accumulator, 1, static_cast<double>(input.numel()));
+}
+
 }  // namespace
 
 DimSet DimSet::of(IntSpan dims, int ndim) {
   uint32_t bits = 0;
   for (int64_t dim : dims) {
     const uint32_t bit = 1u << wrap_dim(dim, ndim);
-    check(!(bits & bit), "dimension ", dim, " appears more than once in ", to_string(dims));
+    if (bits & bit) {
+      throw ValueError(message("dimension ", dim, " appears more than once in ", to_string(dims)));
+    }
     bits |= bit;
   }
   return DimSet(bits);
@@ -241,9 +252,9 @@ Dims reduced_shape(IntSpan shape, DimSet dims, bool keepdim) {
   Dims result;
   for (int i = 0; i < shape.count; ++i) {
     if (!dims.has(i)) {
-      result.push(shape[i]);
+      result.values[result.count++] = shape[i];
     } else if (keepdim) {
-      result.push(1);
+      result.values[result.count++] = 1;
     }
   }
   return result;
@@ -251,6 +262,9 @@ Dims reduced_shape(IntSpan shape, DimSet dims, bool keepdim) {
 
 void reduce(Reduction reduction, const Tensor& input, DimSet dims, char* results, char* values) {
   const ReductionLoops& loops = find_reduction(reduction, input.dtype());
+  if (input.is_contiguous() && dims == DimSet::all(input.ndim()) && input.numel() < 2 * kPartSize) {
+    return reduce_one_row(loops, input, results, values);
+  }
   const Plan plan(reduction, loops, input, dims);
   const Target target{results, values, static_cast<int64_t>(item_size(loops.result)),
                       static_cast<int64_t>(item_size(input.dtype()))};

@@ -14,6 +14,7 @@ class DimSet {
   static DimSet of(IntSpan dims, int ndim);
 
   bool has(int dim) const { return bits_ & (1u << dim); }
+  bool operator==(DimSet other) const { return bits_ == other.bits_; }
 
  private:
   explicit DimSet(uint32_t bits) : bits_(bits) {}

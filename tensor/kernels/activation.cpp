@@ -28,7 +28,7 @@ void clamp_cpu(Call& call) {
 Tensor prelu_weight(const Tensor& input, const Tensor& weight) {
   if (weight.ndim() != 1 || weight.numel() == 1 || input.ndim() < 2) return weight;
   check(weight.size(0) == input.size(1), "prelu(): the weight has ", weight.size(0),
-        " elements, but dimension 1 of the input of shape ", to_string(input.shape()), " has ",
+        " elements, but dimension 1 of the input of shape ", input.shape(), " has ",
         input.size(1));
   Dims shape, strides;
   for (int i = 1; i < input.ndim(); ++i) {

@@ -69,7 +69,7 @@ void folding_kernel(Call& call) {
 void check_not_empty(const Call& call, const Tensor& input, DimSet dims) {
   for (int i = 0; i < input.ndim(); ++i) {
     check(!dims.has(i) || input.size(i) > 0, call.op.name(), "(): dimension ", i,
-          " of a tensor of shape ", to_string(input.shape()), " has no elements to choose from");
+          " of a tensor of shape ", input.shape(), " has no elements to choose from");
   }
 }
 
@@ -174,12 +174,12 @@ void sum_to_cpu(Call& call) {
   for (int i = 0; i < input.ndim(); ++i) {
     const bool leading = i < extra;
     check(leading || (extra >= 0 && (shape[i - extra] == input.size(i) || shape[i - extra] == 1)),
-          "sum_to(): a tensor of shape ", to_string(shape), " does not broadcast to ",
-          to_string(input.shape()));
+          "sum_to(): a tensor of shape ", shape, " does not broadcast to ",
+          input.shape());
     if (leading || shape[i - extra] != input.size(i)) repeated.push(i);
   }
-  check(extra >= 0, "sum_to(): a tensor of shape ", to_string(shape), " does not broadcast to ",
-        to_string(input.shape()));
+  check(extra >= 0, "sum_to(): a tensor of shape ", shape, " does not broadcast to ",
+        input.shape());
   const DType dtype = find_reduction(Reduction::sum, input.dtype()).result;
   const Tensor out = call.output(0, shape, dtype);
   const Tensor target = out.is_contiguous() ? out : empty(shape, dtype);

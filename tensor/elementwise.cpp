@@ -112,6 +112,19 @@ void run_flat(Loop loop, Flat& flat, int tensors, int64_t count, int64_t grain,
   });
 }
 
+// Is the operand walked across its rows, so that each element costs a cache line, while
+// copying it tile by tile would not?
+bool walked_across(const TensorBody* body) {
+  constexpr int64_t kWorthwhile = 4096;  // elements
+  if (body->numel < kWorthwhile) return false;
+  const int last = body->ndim - 1;
+  if (body->shape[last] < 8 || std::abs(body->strides[last]) < 16) return false;
+  for (int i = 0; i < last; ++i) {
+    if (body->strides[i] == 1 && body->shape[i] >= 8) return true;
+  }
+  return false;
+}
+
 [[noreturn]] void refuse_shapes(const Call& call, IntSpan a, IntSpan b) {
   throw ValueError(message(call.op.name(), "(): shapes ", to_string(a), " and ", to_string(b),
                            " do not broadcast: aligned at the last dimension, sizes must be equal "
@@ -236,7 +249,7 @@ void apply_to_any_layout(Call& call, const Elementwise& work, Loop loop, const v
       continue;
     }
     const TensorBody* body = operand.tensor;
-    if (body->dtype != dtype) {
+    if (body->dtype != dtype || (out.is_contiguous() && walked_across(body))) {
       const Tensor source = Tensor::borrow(operand.tensor);
       converted[i] = empty(source.shape(), dtype);
       copy(converted[i], source);

@@ -30,12 +30,18 @@ struct LeakyReluBackward {
 template <class T>
 struct Elu {
   T alpha;
-  T operator()(T x) const { return x > T(0) ? x : alpha * math::expm1(x); }
+  T operator()(T x) const {
+    const T curved = alpha * math::expm1(x);
+    return x > T(0) ? x : curved;
+  }
 };
 template <class T>
 struct EluBackward {
   T alpha;
-  T operator()(T grad, T x) const { return x > T(0) ? grad : grad * alpha * math::exp(x); }
+  T operator()(T grad, T x) const {
+    const T curved = grad * alpha * math::exp(x);
+    return x > T(0) ? grad : curved;
+  }
 };
 
 template <class T>
@@ -43,7 +49,8 @@ struct Softplus {
   T beta, threshold;
   T operator()(T x) const {
     const T scaled = x * beta;
-    return scaled > threshold ? x : math::log1p(math::exp(scaled)) / beta;
+    const T curved = math::log1p(math::exp(scaled)) / beta;
+    return scaled > threshold ? x : curved;
   }
 };
 template <class T>
@@ -51,7 +58,8 @@ struct SoftplusBackward {
   T beta, threshold;
   T operator()(T grad, T x) const {
     const T scaled = x * beta;
-    return scaled > threshold ? grad : grad * math::sigmoid(scaled);
+    const T curved = grad * math::sigmoid(scaled);
+    return scaled > threshold ? grad : curved;
   }
 };
 

@@ -36,6 +36,47 @@ T& element(char* data, int64_t stride, int64_t i) {
   return *reinterpret_cast<T*>(data + i * stride);
 }
 
+// A function may leave rare arguments to another one, which the loop calls element by
+// element: `static bool rare(T x)` and `static T slow(T x)`.
+template <class F, class T, class = void>
+constexpr bool has_rare = false;
+template <class F, class T>
+constexpr bool has_rare<F, T, std::void_t<decltype(F::rare(T{}))>> = true;
+
+template <class F, class T, class In>
+auto apply_to(const F& function, In value) {
+  const T x = static_cast<T>(value);
+  if constexpr (has_rare<F, T>) {
+    return F::rare(x) ? F::slow(x) : function(x);
+  } else {
+    return function(x);
+  }
+}
+
+// Few enough to stay in the nearest cache between looking at them and computing.
+constexpr int64_t kChunk = 1024;
+
+template <class F, class T>
+bool any_rare(const T* data, int64_t count) {
+  int found = 0;
+  for (int64_t i = 0; i < count; ++i) found |= F::rare(data[i]);
+  return found != 0;
+}
+
+template <class F, class T>
+void chunked_loop(T* to, const T* from, int64_t count) {
+  const F function{};
+  for (; count > 0; to += kChunk, from += kChunk, count -= kChunk) {
+    const int64_t here = count < kChunk ? count : kChunk;
+    if (any_rare<F>(from, here)) {
+      for (int64_t i = 0; i < here; ++i) to[i] = F::slow(from[i]);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < here; ++i) to[i] = function(from[i]);
+    }
+  }
+}
+
 // `ivdep` below: an output may be an operand, but only at the same place.
 
 template <class F, class In, class Out>
@@ -47,13 +88,19 @@ void unary_loop(char* const* data, const int64_t* strides, int64_t count, const 
   if (strides[0] == sizeof(Out) && strides[1] == sizeof(In)) {
     Out* to = reinterpret_cast<Out*>(out);
     const In* from = reinterpret_cast<const In*>(in);
+    if constexpr (has_rare<F, T> && std::is_same_v<T, In>) {
+      chunked_loop<F>(to, from, count);
+    } else {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(function(static_cast<T>(from[i])));
+      for (int64_t i = 0; i < count; ++i) {
+        to[i] = static_cast<Out>(apply_to<F, T>(function, from[i]));
+      }
+    }
     return;
   }
   const int64_t to = strides[0], from = strides[1];
   for (int64_t i = 0; i < count; ++i) {
-    element<Out>(out, to, i) = static_cast<Out>(function(static_cast<T>(element<In>(in, from, i))));
+    element<Out>(out, to, i) = static_cast<Out>(apply_to<F, T>(function, element<In>(in, from, i)));
   }
 }
 

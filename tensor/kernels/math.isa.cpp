@@ -21,6 +21,9 @@ RELUME_OWN(Log2, log2)
 RELUME_OWN(Log10, log10)
 RELUME_OWN(Tanh, tanh)
 RELUME_OWN(Sigmoid, sigmoid)
+RELUME_OWN(Sinh, sinh)
+RELUME_OWN(Cosh, cosh)
+RELUME_OWN(Erf, erf)
 #undef RELUME_OWN
 
 #define RELUME_LIBRARY(Name, function)                                     \
@@ -31,19 +34,41 @@ RELUME_OWN(Sigmoid, sigmoid)
       return __builtin_##function(x);                                      \
     }                                                                      \
   };
-RELUME_LIBRARY(Sin, sin)
-RELUME_LIBRARY(Cos, cos)
+RELUME_LIBRARY(LibrarySin, sin)
+RELUME_LIBRARY(LibraryCos, cos)
 RELUME_LIBRARY(Tan, tan)
 RELUME_LIBRARY(Asin, asin)
 RELUME_LIBRARY(Acos, acos)
 RELUME_LIBRARY(Atan, atan)
-RELUME_LIBRARY(Sinh, sinh)
-RELUME_LIBRARY(Cosh, cosh)
-RELUME_LIBRARY(Erf, erf)
 #undef RELUME_LIBRARY
+
+// Large angles are left to the library.
+template <template <class> class Function, template <class> class Library>
+struct Trigonometric : Function<float> {
+  static bool rare(float x) { return !(__builtin_fabsf(x) <= math::kTrigonometricLimit); }
+  static float slow(float x) { return Library<float>()(x); }
+};
+template <class T>
+struct OwnSin {
+  T operator()(T x) const { return math::sin(x); }
+};
+template <class T>
+struct OwnCos {
+  T operator()(T x) const { return math::cos(x); }
+};
+template <class T>
+struct Sin : LibrarySin<T> {};
+template <>
+struct Sin<float> : Trigonometric<OwnSin, LibrarySin> {};
+template <class T>
+struct Cos : LibraryCos<T> {};
+template <>
+struct Cos<float> : Trigonometric<OwnCos, LibraryCos> {};
 
 // Loops that only call the C library gain nothing from another instruction set.
 using LibraryTypes = std::conditional_t<kIsBaseline, FloatingTypes, Types<>>;
+// The same where only float has a function of our own.
+using FloatOnly = std::conditional_t<kIsBaseline, FloatingTypes, Types<float>>;
 
 }  // namespace
 
@@ -56,15 +81,15 @@ void add_math_loops(LoopTable& table) {
   fill<Log10, 1>(table, Function::log10, FloatingTypes{});
   fill<Tanh, 1>(table, Function::tanh, FloatingTypes{});
   fill<Sigmoid, 1>(table, Function::sigmoid, FloatingTypes{});
-  fill<Sin, 1>(table, Function::sin, LibraryTypes{});
-  fill<Cos, 1>(table, Function::cos, LibraryTypes{});
+  fill<Sin, 1>(table, Function::sin, FloatOnly{});
+  fill<Cos, 1>(table, Function::cos, FloatOnly{});
   fill<Tan, 1>(table, Function::tan, LibraryTypes{});
   fill<Asin, 1>(table, Function::asin, LibraryTypes{});
   fill<Acos, 1>(table, Function::acos, LibraryTypes{});
   fill<Atan, 1>(table, Function::atan, LibraryTypes{});
-  fill<Sinh, 1>(table, Function::sinh, LibraryTypes{});
-  fill<Cosh, 1>(table, Function::cosh, LibraryTypes{});
-  fill<Erf, 1>(table, Function::erf, LibraryTypes{});
+  fill<Sinh, 1>(table, Function::sinh, FloatOnly{});
+  fill<Cosh, 1>(table, Function::cosh, FloatOnly{});
+  fill<Erf, 1>(table, Function::erf, FloatOnly{});
 }
 
 }  // namespace RELUME_ISA

@@ -192,8 +192,17 @@ struct All {
 
 constexpr int kVectors = 4;  // at once, to hide the latency of additions
 
+// As many doubles as one vector holds, from numbers of either type.
+inline Vector<double> load_wide(const double* data) { return load(data); }
+inline Vector<double> load_wide(const float* data) {
+  typedef float Narrow __attribute__((vector_size(kVectorBytes / 2)));
+  Narrow narrow;
+  std::memcpy(&narrow, data, sizeof narrow);
+  return __builtin_convertvector(narrow, Vector<double>);
+}
+
 // Float lanes take 16 terms each before they are added up in double.
-template <class T, bool squares>
+template <class T>
 int64_t add_lanes(double& sum, const T* data, int64_t count) {
   constexpr int64_t step = kVectors * kLanes<T>;
   constexpr int64_t block = std::is_same_v<T, float> ? 16 * step : int64_t{1} << 40;
@@ -202,16 +211,30 @@ int64_t add_lanes(double& sum, const T* data, int64_t count) {
     const int64_t end = done + (count - done < block ? (count - done) / step * step : block);
     Vector<T> lanes[kVectors] = {};
     for (; done < end; done += step) {
-      for (int v = 0; v < kVectors; ++v) {
-        const Vector<T> x = load(data + done + v * kLanes<T>);
-        lanes[v] += squares ? x * x : x;
-      }
+      for (int v = 0; v < kVectors; ++v) lanes[v] += load(data + done + v * kLanes<T>);
     }
     for (int v = 0; v < kVectors; ++v) {
       double part = 0;
       for (int lane = 0; lane < kLanes<T>; ++lane) part += static_cast<double>(lanes[v][lane]);
       sum += part;
     }
+  }
+  return done;
+}
+
+// Folds in double lanes: `fold(lane vector, terms)`, merged by `merge(accumulator, lane)`.
+template <class T, class Fold, class Merge>
+int64_t fold_wide_lanes(double start, const T* data, int64_t count, Fold fold, Merge merge) {
+  constexpr int64_t step = kVectors * kLanes<double>;
+  if (count < step) return 0;
+  Vector<double> lanes[kVectors];
+  for (int v = 0; v < kVectors; ++v) lanes[v] = Vector<double>{} + start;
+  int64_t done = 0;
+  for (; done + step <= count; done += step) {
+    for (int v = 0; v < kVectors; ++v) fold(lanes[v], load_wide(data + done + v * kLanes<double>));
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    for (int lane = 0; lane < kLanes<double>; ++lane) merge(lanes[v][lane]);
   }
   return done;
 }
@@ -249,21 +272,36 @@ struct VectorPart {
 template <class T>
 struct VectorPart<Sum<T>> {
   static int64_t add(typename Sum<T>::Accumulator& sum, const T* data, int64_t count) {
-    if constexpr (is_wide_float<T>) return add_lanes<T, false>(sum, data, count);
+    if constexpr (is_wide_float<T>) return add_lanes(sum, data, count);
     return 0;
   }
 };
 template <class T>
 struct VectorPart<Mean<T>> : VectorPart<Sum<T>> {};
-// The squares of floats can overflow where their sum in double does not.
-template <>
-struct VectorPart<SumOfSquares<double>> {
-  static int64_t add(double& sum, const double* data, int64_t count) {
-    return add_lanes<double, true>(sum, data, count);
+template <class T>
+struct VectorPart<SumOfSquares<T>> {
+  static int64_t add(double& sum, const T* data, int64_t count) {
+    if constexpr (is_wide_float<T>) {
+      return fold_wide_lanes(
+          0, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes += x * x; },
+          [&](double lane) { sum += lane; });
+    }
+    return 0;
   }
 };
-template <>
-struct VectorPart<RootOfSquares<double>> : VectorPart<SumOfSquares<double>> {};
+template <class T>
+struct VectorPart<RootOfSquares<T>> : VectorPart<SumOfSquares<T>> {};
+template <class T>
+struct VectorPart<Prod<T>> {
+  static int64_t add(typename Prod<T>::Accumulator& product, const T* data, int64_t count) {
+    if constexpr (is_wide_float<T>) {
+      return fold_wide_lanes(
+          1, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes *= x; },
+          [&](double lane) { product *= lane; });
+    }
+    return 0;
+  }
+};
 template <class T, class Direction>
 struct VectorPart<Extreme<T, Direction>> {
   static int64_t add(Compute<T>& best, const T* data, int64_t count) {
@@ -271,6 +309,43 @@ struct VectorPart<Extreme<T, Direction>> {
     return 0;
   }
 };
+
+// Folds eight elements of one column in their own type: less traffic to the accumulators,
+// and exact enough for so few terms.
+template <class R>
+struct EightRows {
+  static constexpr bool possible = false;
+};
+template <class T>
+struct EightRows<Sum<T>> {
+  static constexpr bool possible = is_wide_float<T>;
+  static T fold(T a, T b) { return a + b; }
+};
+template <class T>
+struct EightRows<Mean<T>> : EightRows<Sum<T>> {};
+template <class T, class Direction>
+struct EightRows<Extreme<T, Direction>> {
+  static constexpr bool possible = is_wide_float<T>;
+  static T fold(T a, T b) { return Direction::beyond(b, a) ? b : a; }
+};
+
+template <class R, class T>
+int64_t add_eight_rows(typename R::Accumulator* totals, const char* data, int64_t row_stride,
+                       int64_t count, int64_t rows) {
+  using Eight = EightRows<R>;
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8) {
+    const T* row[8];
+    for (int k = 0; k < 8; ++k) row[k] = reinterpret_cast<const T*>(data + (r + k) * row_stride);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = Eight::fold(Eight::fold(row[0][i], row[1][i]), Eight::fold(row[2][i], row[3][i]));
+      const T b = Eight::fold(Eight::fold(row[4][i], row[5][i]), Eight::fold(row[6][i], row[7][i]));
+      R::add(totals[i], Eight::fold(a, b), 0);
+    }
+  }
+  return r;
+}
 
 // ---- the loops ----
 
@@ -306,7 +381,11 @@ struct Loops {
   static void columns(char* accumulators, const char* data, int64_t stride, int64_t row_stride,
                       int64_t count, int64_t rows, int64_t first) {
     Accumulator* totals = cast(accumulators);
-    for (int64_t r = 0; r < rows; ++r, data += row_stride) {
+    int64_t r = 0;
+    if constexpr (EightRows<R>::possible) {
+      if (stride == sizeof(T)) r = add_eight_rows<R, T>(totals, data, row_stride, count, rows);
+    }
+    for (data += r * row_stride; r < rows; ++r, data += row_stride) {
       if (stride == sizeof(T)) {
         const T* values = reinterpret_cast<const T*>(data);
 #pragma GCC ivdep
@@ -364,7 +443,7 @@ void add_reductions(ReductionTable& table) {
   add<RootOfSquares>(table, Reduction::root_of_squares, FloatingTypes{});
   add<Max>(table, Reduction::max, AllTypes{});
   add<Min>(table, Reduction::min, AllTypes{});
-  add<Prod>(table, Reduction::prod, BaselineTypes{});
+  add<Prod>(table, Reduction::prod, AllTypes{});
   add<ArgMax>(table, Reduction::arg_max, BaselineTypes{});
   add<ArgMin>(table, Reduction::arg_min, BaselineTypes{});
   add<Any>(table, Reduction::any, BaselineTypes{});

@@ -323,14 +323,8 @@ struct EightRows<Sum<T>> {
 };
 template <class T>
 struct EightRows<Mean<T>> : EightRows<Sum<T>> {};
-template <class T, class Direction>
-struct EightRows<Extreme<T, Direction>> {
-  static constexpr bool possible = is_wide_float<T>;
-  static T fold(T a, T b) { return Direction::beyond(b, a) ? b : a; }
-};
-
-template <class R, class T>
-int64_t add_eight_rows(typename R::Accumulator* totals, const char* data, int64_t row_stride,
+template <class R, class T = typename R::Result>
+int64_t add_eight_rows(R, typename R::Accumulator* totals, const char* data, int64_t row_stride,
                        int64_t count, int64_t rows) {
   using Eight = EightRows<R>;
   int64_t r = 0;
@@ -345,6 +339,41 @@ int64_t add_eight_rows(typename R::Accumulator* totals, const char* data, int64_
     }
   }
   return r;
+}
+
+// The same for extremes, spelled in vectors: compilers do not see them in the loop above.
+template <class T, class Direction>
+int64_t extremes_of_eight_rows(T* best, const char* data, int64_t row_stride, int64_t count,
+                               int64_t rows) {
+  if (count < kLanes<T>) return 0;
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8, data += 8 * row_stride) {
+    int64_t i = 0;
+    for (; i + kLanes<T> <= count; i += kLanes<T>) {
+      Vector<T> lanes = load(best + i);
+      for (int k = 0; k < 8; ++k) {
+        const Vector<T> x = load(reinterpret_cast<const T*>(data + k * row_stride) + i);
+        const auto further = std::is_same_v<Direction, Upward> ? x > lanes : x < lanes;
+        lanes = further | (x != x) ? x : lanes;
+      }
+      std::memcpy(best + i, &lanes, sizeof lanes);
+    }
+    for (; i < count; ++i) {
+      for (int k = 0; k < 8; ++k) {
+        Extreme<T, Direction>::add(best[i], reinterpret_cast<const T*>(data + k * row_stride)[i], 0);
+      }
+    }
+  }
+  return r;
+}
+template <class T, class Direction>
+struct EightRows<Extreme<T, Direction>> {
+  static constexpr bool possible = is_wide_float<T>;
+};
+template <class T, class Direction>
+int64_t add_eight_rows(Extreme<T, Direction>, T* best, const char* data, int64_t row_stride,
+                       int64_t count, int64_t rows) {
+  return extremes_of_eight_rows<T, Direction>(best, data, row_stride, count, rows);
 }
 
 // ---- the loops ----
@@ -383,7 +412,7 @@ struct Loops {
     Accumulator* totals = cast(accumulators);
     int64_t r = 0;
     if constexpr (EightRows<R>::possible) {
-      if (stride == sizeof(T)) r = add_eight_rows<R, T>(totals, data, row_stride, count, rows);
+      if (stride == sizeof(T)) r = add_eight_rows(R{}, totals, data, row_stride, count, rows);
     }
     for (data += r * row_stride; r < rows; ++r, data += row_stride) {
       if (stride == sizeof(T)) {

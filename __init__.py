@@ -32,6 +32,7 @@ from relume.tensor.dtypes import (
 )
 from relume.tensor.functions import public_functions
 from relume.tensor.startup import load_blas
+from relume.tensor.threads import get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "float64",
     "from_dlpack",
     "from_numpy",
+    "get_num_threads",
     "grad",
     "int8",
     "int16",
@@ -57,6 +59,7 @@ __all__ = [
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_num_threads",
     "tensor",
     "uint8",
 ]

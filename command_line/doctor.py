@@ -68,9 +68,14 @@ def system() -> list[Finding]:
 
 def core() -> list[Finding]:
     import relume as rl
+    from relume.tensor.threads import instruction_set
 
     total = (rl.ones([3]) + 1).sum().item()
-    return [Finding("relume", f"{rl.__version__}, core works", total == 6)]
+    threads = rl.get_num_threads()
+    return [
+        Finding("relume", f"{rl.__version__}, core works", total == 6),
+        Finding("kernels", f"{instruction_set()} instructions, {threads} threads", None),
+    ]
 
 
 def packages() -> list[Finding]:

@@ -23,7 +23,8 @@ positive = partial(values, low=0.3, high=3.0)
 CASES = {
     name: [(getattr(rl, name), [values(2, 3)])]
     for name in (
-        "neg abs sign square exp expm1 sin cos tan atan sinh cosh tanh sigmoid erf floor ceil round trunc frac relu"
+        "neg abs sign square exp expm1 sin cos tan atan sinh cosh tanh sigmoid erf "
+        "floor ceil round trunc frac relu"
     ).split()
 }
 CASES |= {
@@ -104,7 +105,7 @@ def along(name, arguments=(), make=values, choices=ALONG):
     """A reduction of all elements and along several dimensions."""
     op = getattr(rl, name)
     cases = [(partial(op, **choice), [make(2, 3, 2)]) for choice in choices]
-    return [*cases, (partial(op, **{k: v for k, v in choices[1].items()}), [make(3, 4)])]
+    return [*cases, (partial(op, **choices[1]), [make(3, 4)])]
 
 
 ONE_DIM = [{"dim": 0}, {"dim": 1}, {"dim": -1, "keepdim": True}]

@@ -45,7 +45,25 @@ UNARY = {
     "trunc": (np.trunc, -5, 5, 0),
     "frac": (lambda x: x - np.trunc(x), -5, 5, 0),
 }
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1e-38, 3e38, -3e38, 88.0, -88.0, -104.0]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1e-45,
+    -1e-45,
+    1e-38,
+    3e38,
+    -3e38,
+    88.0,
+    -88.0,
+    -104.0,
+]
 
 
 def spacing(exact, dtype):
@@ -77,8 +95,12 @@ def test_elementary_functions_take_special_numbers(name, dtype):
         expected = reference(x.astype(np.longdouble)).astype(dtype)
     got = getattr(rl, name)(rl.from_numpy(x)).numpy()
     np.testing.assert_allclose(got, expected, rtol=(ulps + 1) * np.finfo(dtype).eps, atol=0)
-    settled = (expected != 0) | np.isin(name, ["sin", "tan", "tanh", "expm1", "log1p", "asin", "atan", "sinh"])
-    np.testing.assert_array_equal(np.signbit(got)[settled & ~np.isnan(got)], np.signbit(expected)[settled & ~np.isnan(got)])
+    settled = (expected != 0) | np.isin(
+        name, ["sin", "tan", "tanh", "expm1", "log1p", "asin", "atan", "sinh"]
+    )
+    np.testing.assert_array_equal(
+        np.signbit(got)[settled & ~np.isnan(got)], np.signbit(expected)[settled & ~np.isnan(got)]
+    )
 
 
 @pytest.mark.parametrize("name", ["exp", "tanh", "sigmoid", "log", "add", "mul"])
@@ -119,7 +141,9 @@ BINARY = {
 @st.composite
 def broadcasting_arrays(draw, dtype, count=2):
     """Arrays of any layout whose shapes broadcast: transposed, stepped, reversed, expanded."""
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=count, max_dims=4, min_side=0, max_side=5))
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=count, max_dims=4, min_side=0, max_side=5)
+    )
     arrays = []
     for shape in shapes.input_shapes:
         layout = draw(st.sampled_from(["plain", "transposed", "stepped", "reversed", "expanded"]))
@@ -130,13 +154,17 @@ def broadcasting_arrays(draw, dtype, count=2):
         else:
             elements = st.integers(0 if dtype == "uint8" else -8, 8)
         if layout == "stepped" and shape:
-            array = draw(hnp.arrays(dtype, (*shape[:-1], 2 * shape[-1]), elements=elements))[..., ::2]
+            array = draw(hnp.arrays(dtype, (*shape[:-1], 2 * shape[-1]), elements=elements))[
+                ..., ::2
+            ]
         elif layout == "transposed":
             array = draw(hnp.arrays(dtype, shape[::-1], elements=elements)).T
         elif layout == "reversed" and shape:
             array = draw(hnp.arrays(dtype, shape, elements=elements))[::-1]
         elif layout == "expanded":
-            array = np.broadcast_to(draw(hnp.arrays(dtype, (1,) * len(shape), elements=elements)), shape)
+            array = np.broadcast_to(
+                draw(hnp.arrays(dtype, (1,) * len(shape), elements=elements)), shape
+            )
         else:
             array = draw(hnp.arrays(dtype, shape, elements=elements))
         arrays.append(array)
@@ -152,7 +180,11 @@ def tensor(array):
 
 
 @settings(max_examples=60, deadline=None)
-@given(data=st.data(), name=st.sampled_from(sorted(BINARY)), dtype=st.sampled_from([*FLOATS, *INTEGERS, "bool"]))
+@given(
+    data=st.data(),
+    name=st.sampled_from(sorted(BINARY)),
+    dtype=st.sampled_from([*FLOATS, *INTEGERS, "bool"]),
+)
 def test_binary_ops_broadcast_any_layout(data, name, dtype):
     if name == "sub" and dtype == "bool":
         return
@@ -169,7 +201,9 @@ def test_three_operands_broadcast_any_layout(data, dtype):
     a, b, c = data.draw(broadcasting_arrays(dtype, 3))
     x, y, z = tensor(a), tensor(b), tensor(c)
     np.testing.assert_array_equal(rl.where(x > 0, y, z).numpy(), np.where(a > 0, b, c))
-    np.testing.assert_allclose(rl.addcmul(x, y, z, value=2).numpy(), a + 2 * b * c, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        rl.addcmul(x, y, z, value=2).numpy(), a + 2 * b * c, rtol=1e-5, atol=1e-5
+    )
     np.testing.assert_allclose(rl.lerp(x, y, z).numpy(), a + c * (b - a), rtol=1e-5, atol=1e-5)
 
 
@@ -244,9 +278,13 @@ def test_activations_follow_their_definitions():
     close = {"rtol": 1e-14, "atol": 1e-15}
     np.testing.assert_allclose(rl.relu(t).numpy(), np.maximum(x, 0), **close)
     np.testing.assert_allclose(rl.leaky_relu(t, 0.1).numpy(), np.where(x > 0, x, 0.1 * x), **close)
-    np.testing.assert_allclose(rl.elu(t, 1.5).numpy(), np.where(x > 0, x, 1.5 * np.expm1(x)), **close)
+    np.testing.assert_allclose(
+        rl.elu(t, 1.5).numpy(), np.where(x > 0, x, 1.5 * np.expm1(x)), **close
+    )
     np.testing.assert_allclose(rl.softplus(t, 2.0).numpy(), np.log1p(np.exp(2 * x)) / 2, **close)
-    np.testing.assert_allclose(rl.softplus(t, 1, 3).numpy(), np.where(x > 3, x, np.log1p(np.exp(x))), **close)
+    np.testing.assert_allclose(
+        rl.softplus(t, 1, 3).numpy(), np.where(x > 3, x, np.log1p(np.exp(x))), **close
+    )
     np.testing.assert_allclose(rl.hardtanh(t, -2, 0.5).numpy(), np.clip(x, -2, 0.5), **close)
     np.testing.assert_allclose(rl.threshold(t, 1.0, -7.0).numpy(), np.where(x > 1, x, -7), **close)
     np.testing.assert_allclose(rl.clamp(t, -1, 2).numpy(), np.clip(x, -1, 2), **close)
@@ -330,7 +368,7 @@ def test_in_place_on_a_part():
 
 
 def test_types_that_make_no_sense_are_refused():
-    with pytest.raises(TypeError, match="sub.*bool"):
+    with pytest.raises(TypeError, match=r"sub.*bool"):
         rl.tensor([True]) - rl.tensor([False])
     with pytest.raises(TypeError, match="bitwise_and"):
         rl.tensor([1.0]) & rl.tensor([2.0])

@@ -15,7 +15,9 @@ def test_tensors_promote_as_the_array_api_says(left, right):
     expected = np.result_type(left, right).name
     mixed_kinds = np.dtype(left).kind in "biu" and np.dtype(right).kind == "f"
     if mixed_kinds or (np.dtype(right).kind in "biu" and np.dtype(left).kind == "f"):
-        expected = left if np.dtype(left).kind == "f" else right  # NumPy widens; the API leaves it open
+        expected = (
+            left if np.dtype(left).kind == "f" else right
+        )  # NumPy widens; the API leaves it open
     assert (a * b).dtype.name == expected
     assert (a == b).dtype.name == "bool"
     assert (a * b).tolist() == [1, 1]

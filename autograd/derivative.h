@@ -67,7 +67,6 @@ class Backward {
   const Tensor* output_gradients_;
   const bool* wanted_;
   Tensor* input_gradients_;
-  std::vector<Tensor> kept_alive_;  // tensors that operand() points to
 };
 
 inline Tensor operator*(const Tensor& a, const Value& b) { return ops::mul(a, b); }

@@ -235,8 +235,7 @@ Tensor Backward::in(int argument, int position) {
 
 Value Backward::operand(int argument) {
   if (!is_tensor(argument)) return value(argument);
-  kept_alive_.push_back(in(argument));
-  return Value(kept_alive_.back());
+  return Value(in(argument));  // the node keeps what it saved alive
 }
 
 Tensor Backward::out(int output) { return node_.saved_output(output); }

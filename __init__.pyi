@@ -53,6 +53,8 @@ from relume.tensor.random import initial_seed as initial_seed
 from relume.tensor.random import manual_seed as manual_seed
 from relume.tensor.random import seed as seed
 from relume.tensor.random import set_rng_state as set_rng_state
+from relume.tensor.threads import get_num_threads as get_num_threads
+from relume.tensor.threads import set_num_threads as set_num_threads
 
 __version__: str
 

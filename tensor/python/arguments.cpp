@@ -17,15 +17,20 @@ PyObject* numpy_attribute(const char* name) {
   return attribute.release().ptr();
 }
 
-int64_t integer_from(PyObject* object, const ArgumentPlace& place) {
-  if (!PyIndex_Check(object) || PyFloat_Check(object)) wrong_type(place, "int", object);
-  nb::object index = checked(PyNumber_Index(object));
-  const long long value = PyLong_AsLongLong(index.ptr());
+int64_t long_value(PyObject* integer) {
+  const long long value = PyLong_AsLongLong(integer);
   if (value == -1 && PyErr_Occurred()) throw_python_error();
   return value;
 }
 
+int64_t integer_from(PyObject* object, const ArgumentPlace& place) {
+  if (PyLong_CheckExact(object)) return long_value(object);
+  if (!PyIndex_Check(object) || PyFloat_Check(object)) wrong_type(place, "int", object);
+  return long_value(checked(PyNumber_Index(object)).ptr());
+}
+
 Value integers_from_sequence(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
+  if (PyLong_CheckExact(object)) return to_integers(&object, 1, place, memory);
   if (PyIndex_Check(object) && !(is_tensor(object) && unwrap(object)->ndim > 0) &&
       !is_numpy_array(object)) {
     return to_integers(&object, 1, place, memory);
@@ -90,22 +95,22 @@ int64_t* ArgumentMemory::integers(int count) {
     used_ += count;
     return inline_integers_ + used_ - count;
   }
-  more_integers_.emplace_back(count);
-  return more_integers_.back().data();
+  rest().integers.emplace_back(count);
+  return rest().integers.back().data();
 }
 
 TensorBody** ArgumentMemory::tensors(int count) {
-  tensor_lists_.emplace_back(count);
-  return tensor_lists_.back().data();
+  rest().tensor_lists.emplace_back(count);
+  return rest().tensor_lists.back().data();
 }
 
 TensorBody* ArgumentMemory::keep(Tensor tensor) {
-  tensors_.push_back(std::move(tensor));
-  return tensors_.back().body();
+  rest().tensors.push_back(std::move(tensor));
+  return rest().tensors.back().body();
 }
 
 const char* ArgumentMemory::keep(nb::object text, const char* characters) {
-  objects_.push_back(std::move(text));
+  rest().objects.push_back(std::move(text));
   return characters;
 }
 
@@ -129,9 +134,7 @@ bool number_value(PyObject* object, Value& value) {
     return true;
   }
   if (PyLong_Check(object)) {
-    const long long integer = PyLong_AsLongLong(object);
-    if (integer == -1 && PyErr_Occurred()) throw_python_error();
-    value = Value(static_cast<int64_t>(integer));
+    value = Value(long_value(object));
     return true;
   }
   if (!is_numpy_scalar(object)) return false;

@@ -1,5 +1,6 @@
 // Python objects as arguments of ops.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "tensor/python/tensor_object.h"
@@ -19,12 +20,21 @@ class ArgumentMemory {
 
  private:
   static constexpr int kInline = 32;
+  // What most calls do without.
+  struct Rest {
+    std::vector<std::vector<int64_t>> integers;
+    std::vector<std::vector<TensorBody*>> tensor_lists;
+    std::vector<Tensor> tensors;
+    std::vector<nb::object> objects;
+  };
+  Rest& rest() {
+    if (!rest_) rest_ = std::make_unique<Rest>();
+    return *rest_;
+  }
+
   int64_t inline_integers_[kInline];
   int used_ = 0;
-  std::vector<std::vector<int64_t>> more_integers_;
-  std::vector<std::vector<TensorBody*>> tensor_lists_;
-  std::vector<Tensor> tensors_;
-  std::vector<nb::object> objects_;
+  std::unique_ptr<Rest> rest_;
 };
 
 // Which argument a value is for, for messages: "sum(): argument 'dim'".

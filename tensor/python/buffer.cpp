@@ -27,6 +27,12 @@ const char* obstacle(const TensorBody* body, int flags) {
   return nullptr;
 }
 
+// NumPy calls a 64-bit integer by the C type that it is, and prints any other name for it.
+const char* format_of(DType dtype) {
+  if (dtype == DType::int64 && sizeof(long) == 8) return "l";
+  return info(dtype).buffer_format.data();
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   TensorBody* body = unwrap(self);
@@ -50,7 +56,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->len = body->numel * size;
     view->readonly = 0;
     view->ndim = body->ndim;
-    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(info(body->dtype).buffer_format.data()) : nullptr;
+    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(body->dtype)) : nullptr;
     view->shape = flags & PyBUF_ND ? exported->shape : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->strides : nullptr;
     view->suboffsets = nullptr;

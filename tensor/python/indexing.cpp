@@ -34,6 +34,8 @@ bool is_bool(PyObject* item) {
 
 // Lists, arrays and tensors.
 bool is_advanced(PyObject* item) {
+  // The frequent cases first.
+  if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)) return false;
   return is_tensor(item) || is_numpy_array(item) || PyList_Check(item) || PyTuple_Check(item) || is_bool(item);
 }
 
@@ -73,7 +75,9 @@ Tensor index_tensor(PyObject* item) {
 
 // How many dimensions an item of the key uses up.
 int dimensions_of(PyObject* item) {
-  if (item == Py_None || item == Py_Ellipsis || is_bool(item)) return 0;
+  if (item == Py_None || item == Py_Ellipsis) return 0;
+  if (PySlice_Check(item) || PyLong_CheckExact(item)) return 1;
+  if (is_bool(item)) return 0;
   if (is_tensor(item)) return unwrap(item)->dtype == DType::boolean ? unwrap(item)->ndim : 1;
   if (!is_advanced(item)) return 1;
   const Tensor indices = index_tensor(item);

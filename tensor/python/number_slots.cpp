@@ -64,7 +64,10 @@ PyObject* in_place(PyObject* self, PyObject* other) {
     const Op& op = kOperators[which].get();
     ArgumentMemory memory;
     Value values[2] = {Value(unwrap(self)), Value()};
-    if (!general_operand(other, op.schema.arguments[1], values[1], memory)) Py_RETURN_NOTIMPLEMENTED;
+    if (!(fast_operand(other, values[1]) && op.schema.arguments[1].type == ArgumentType::tensor_or_scalar) &&
+        !general_operand(other, op.schema.arguments[1], values[1], memory)) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
     run_op_in_place(op, values, 2);
     Py_INCREF(self);
     return self;

@@ -24,6 +24,7 @@ struct OpFunctionObject {
   bool takes_one_tensor;  // may be called as f(tensor), all else having defaults
   bool creates;           // takes device= and requires_grad= too
   PyObject* name;
+  const char* name_text;
   PyObject* argument_names[kMaxArguments];  // interned, owned
 };
 
@@ -39,7 +40,7 @@ struct Alias {
 };
 constexpr Alias kAliases[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"from_", "from"}};
 
-const char* function_name(const OpFunctionObject* self) { return PyUnicode_AsUTF8(self->name); }
+const char* function_name(const OpFunctionObject* self) { return self->name_text; }
 
 std::string usage(const OpFunctionObject* self) { return message("; usage: ", self->op->schema.text); }
 
@@ -91,7 +92,8 @@ void check_device(PyObject* device) {
 
 // The arguments of one call.
 struct ParsedCall {
-  Value values[kMaxArguments];
+  alignas(Value) unsigned char value_memory[kMaxArguments * sizeof(Value)];  // only what is used is set
+  Value* const values = reinterpret_cast<Value*>(value_memory);
   uint32_t given = 0;  // bits
   int count = 0;       // values up to the last one given
   PyObject* out = nullptr;
@@ -340,6 +342,7 @@ nb::object make_op_function(const Op& op, OpForm form) {
   self->takes_one_tensor = form == OpForm::plain && takes_one_tensor(op.schema);
   self->creates = creates(op);
   self->name = PyUnicode_InternFromString((op.name() + (form == OpForm::in_place ? "_" : "")).c_str());
+  self->name_text = PyUnicode_AsUTF8(self->name);
   for (std::size_t i = 0; i < kMaxArguments; ++i) {
     self->argument_names[i] = i < op.schema.arguments.size()
                                   ? PyUnicode_InternFromString(op.schema.arguments[i].name.c_str())

@@ -24,10 +24,10 @@ constexpr int kTranspose = 112;
 // The CBLAS functions of one element type; null without OpenBLAS.
 template <class T>
 struct BlasFunctions {
-  void (*gemm)(int order, int transpose_a, int transpose_b, int m, int n, int k, T alpha, const T* a, int lda,
-               const T* b, int ldb, T beta, T* c, int ldc) = nullptr;
-  void (*gemv)(int order, int transpose, int m, int n, T alpha, const T* a, int lda, const T* x, int incx, T beta,
-               T* y, int incy) = nullptr;
+  void (*gemm)(int order, int transpose_a, int transpose_b, int m, int n, int k, T alpha, const T* a,
+               int lda, const T* b, int ldb, T beta, T* c, int ldc) = nullptr;
+  void (*gemv)(int order, int transpose, int m, int n, T alpha, const T* a, int lda, const T* x,
+               int incx, T beta, T* y, int incy) = nullptr;
 };
 BlasFunctions<float> float_functions;
 BlasFunctions<double> double_functions;
@@ -70,7 +70,8 @@ void scale(const Matrix<T>& matrix, T factor) {
 }
 
 template <class T>
-void multiply_small(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& result) {
+void multiply_small(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
+                    const Matrix<T>& result) {
   for (int64_t i = 0; i < result.rows; i++) {
     for (int64_t j = 0; j < result.columns; j++) {
       T sum = 0;
@@ -84,7 +85,8 @@ void multiply_small(T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
 // Can BLAS read it as rows that lie `row_stride` apart?
 template <class T>
 bool has_blas_rows(const Matrix<T>& matrix) {
-  return matrix.column_stride == 1 && matrix.row_stride >= matrix.columns && matrix.row_stride <= INT_MAX;
+  return matrix.column_stride == 1 && matrix.row_stride >= matrix.columns &&
+         matrix.row_stride <= INT_MAX;
 }
 
 // Strides along a dimension of size 1 mean nothing: choose ones that BLAS can read.
@@ -119,34 +121,40 @@ void split_over_threads(const Matrix<T>& result, int64_t depth, int64_t step, Bl
   const int64_t other = by_rows ? result.columns : result.rows;
   const int64_t units = (length + step - 1) / step;
   const int64_t work_per_unit = std::max<int64_t>(1, step * other * depth);
-  parallel_for(0, units, std::max<int64_t>(1, kWorkPerThread / work_per_unit), [&](int64_t begin, int64_t end) {
-    const int64_t start = begin * step;
-    const int64_t count = std::min(length, end * step) - start;
-    by_rows ? block(start, 0, count, result.columns) : block(0, start, result.rows, count);
-  });
+  parallel_for(0, units, std::max<int64_t>(1, kWorkPerThread / work_per_unit),
+               [&](int64_t begin, int64_t end) {
+                 const int64_t start = begin * step;
+                 const int64_t count = std::min(length, end * step) - start;
+                 by_rows ? block(start, 0, count, result.columns) : block(0, start, result.rows, count);
+               });
 }
 
 template <class T>
-void multiply_with_blas(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& result) {
+void multiply_with_blas(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
+                        const Matrix<T>& result) {
   const bool a_rows = has_blas_rows(a), b_rows = has_blas_rows(b);
   const int lda = static_cast<int>(a_rows ? a.row_stride : a.column_stride);
   const int ldb = static_cast<int>(b_rows ? b.row_stride : b.column_stride);
-  split_over_threads(result, a.columns, 16, [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
-    functions<T>().gemm(kRowMajor, a_rows ? kNoTranspose : kTranspose, b_rows ? kNoTranspose : kTranspose,
-                        static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(a.columns), alpha,
-                        a.data + row * a.row_stride, lda, b.data + column * b.column_stride, ldb, beta,
-                        &result.at(row, column), static_cast<int>(result.row_stride));
-  });
+  split_over_threads(
+      result, a.columns, 16, [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
+        functions<T>().gemm(kRowMajor, a_rows ? kNoTranspose : kTranspose,
+                            b_rows ? kNoTranspose : kTranspose, static_cast<int>(rows),
+                            static_cast<int>(columns), static_cast<int>(a.columns), alpha,
+                            a.data + row * a.row_stride, lda, b.data + column * b.column_stride, ldb,
+                            beta, &result.at(row, column), static_cast<int>(result.row_stride));
+      });
 }
 
 template <class T>
 void multiply_with_own_kernel(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta,
                               const Matrix<T>& result) {
-  split_over_threads(result, a.columns, 32, [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
-    const Matrix<T> part = result.block(row, column, rows, columns);
-    if (beta != 1) scale(part, beta);
-    own_gemm<T>()(alpha, a.block(row, 0, rows, a.columns), b.block(0, column, b.rows, columns), part);
-  });
+  split_over_threads(result, a.columns, 32,
+                     [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
+                       const Matrix<T> part = result.block(row, column, rows, columns);
+                       if (beta != 1) scale(part, beta);
+                       own_gemm<T>()(alpha, a.block(row, 0, rows, a.columns),
+                                     b.block(0, column, b.rows, columns), part);
+                     });
 }
 
 // result = alpha * a x + beta * result, where x and the result are vectors.
@@ -155,7 +163,8 @@ void multiply_vector(T alpha, const Matrix<const T>& a, const T* x, int64_t x_st
                      int64_t result_stride) {
   const bool rows = has_blas_rows(a);
   const bool columns = has_blas_rows(a.transposed());
-  const bool strides_fit = x_stride > 0 && x_stride <= INT_MAX && result_stride > 0 && result_stride <= INT_MAX;
+  const bool strides_fit =
+      x_stride > 0 && x_stride <= INT_MAX && result_stride > 0 && result_stride <= INT_MAX;
   const int64_t grain = std::max<int64_t>(16, kWorkPerThread / std::max<int64_t>(1, a.columns));
   parallel_for(0, a.rows, grain, [&](int64_t begin, int64_t end) {
     const int count = static_cast<int>(end - begin);
@@ -165,8 +174,9 @@ void multiply_vector(T alpha, const Matrix<const T>& a, const T* x, int64_t x_st
     if (functions<T>().gemv && fits_blas(a) && strides_fit && (rows || columns)) {
       // Some versions multiply the old contents, NaN included, by a beta of zero.
       if (beta == 0) scale(Matrix<T>(target, count, 1, result_stride, 1), T(0));
-      functions<T>().gemv(kRowMajor, rows ? kNoTranspose : kTranspose, rows ? count : depth, rows ? depth : count, alpha,
-                          start, static_cast<int>(rows ? a.row_stride : a.column_stride), x,
+      functions<T>().gemv(kRowMajor, rows ? kNoTranspose : kTranspose, rows ? count : depth,
+                          rows ? depth : count, alpha, start,
+                          static_cast<int>(rows ? a.row_stride : a.column_stride), x,
                           static_cast<int>(x_stride), beta, target, static_cast<int>(result_stride));
       return;
     }
@@ -223,9 +233,11 @@ void gemm(T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> resul
   a = with_plain_strides(a);
   b = with_plain_strides(b);
   result = with_plain_strides(result);
-  if (columns == 1) return multiply_vector(alpha, a, b.data, b.row_stride, beta, result.data, result.row_stride);
+  if (columns == 1)
+    return multiply_vector(alpha, a, b.data, b.row_stride, beta, result.data, result.row_stride);
   if (rows == 1) {
-    return multiply_vector(alpha, b.transposed(), a.data, a.column_stride, beta, result.data, result.column_stride);
+    return multiply_vector(alpha, b.transposed(), a.data, a.column_stride, beta, result.data,
+                           result.column_stride);
   }
   if (!has_blas_rows(result) && has_blas_rows(result.transposed())) {
     return gemm<T>(alpha, b.transposed(), a.transposed(), beta, result.transposed());

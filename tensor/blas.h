@@ -24,7 +24,8 @@ struct Matrix {
 
   Matrix transposed() const { return {data, columns, rows, column_stride, row_stride}; }
   Matrix block(int64_t row, int64_t column, int64_t row_count, int64_t column_count) const {
-    return {data + row * row_stride + column * column_stride, row_count, column_count, row_stride, column_stride};
+    return {data + row * row_stride + column * column_stride, row_count, column_count, row_stride,
+            column_stride};
   }
   T& at(int64_t row, int64_t column) const { return data[row * row_stride + column * column_stride]; }
   operator Matrix<const T>() const { return {data, rows, columns, row_stride, column_stride}; }

@@ -6,25 +6,25 @@
 #include "tensor/kernels/isa.h"
 
 #if defined(__x86_64__)
-#define RELUME_PER_ISA(Type, table)                         \
-  namespace baseline {                                      \
-  extern const Type table;                                  \
-  }                                                         \
-  namespace avx2 {                                          \
-  extern const Type table;                                  \
-  }                                                         \
-  namespace avx512 {                                        \
-  extern const Type table;                                  \
-  }                                                         \
-  static const Type& best_##table() {                       \
-    if (chosen_isa() == Isa::avx512) return avx512::table;  \
-    if (chosen_isa() == Isa::avx2) return avx2::table;      \
-    return baseline::table;                                 \
+#define RELUME_PER_ISA(Type, table)                        \
+  namespace baseline {                                     \
+  extern const Type table;                                 \
+  }                                                        \
+  namespace avx2 {                                         \
+  extern const Type table;                                 \
+  }                                                        \
+  namespace avx512 {                                       \
+  extern const Type table;                                 \
+  }                                                        \
+  static const Type& best_##table() {                      \
+    if (chosen_isa() == Isa::avx512) return avx512::table; \
+    if (chosen_isa() == Isa::avx2) return avx2::table;     \
+    return baseline::table;                                \
   }
 #else
-#define RELUME_PER_ISA(Type, table)                         \
-  namespace baseline {                                      \
-  extern const Type table;                                  \
-  }                                                         \
+#define RELUME_PER_ISA(Type, table) \
+  namespace baseline {              \
+  extern const Type table;          \
+  }                                 \
   static const Type& best_##table() { return baseline::table; }
 #endif

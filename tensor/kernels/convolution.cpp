@@ -24,11 +24,14 @@ void read_settings(const Call& call, Settings at, Convolution& shape) {
 }
 
 void read_weight(const Call& call, IntSpan weight, Convolution& shape) {
-  check(weight.count == 4, call.op.name(),
-        ": weight must have shape (out_channels, in_channels / groups, kernel height, kernel width), not ", weight);
-  check(weight[2] >= 1 && weight[3] >= 1, call.op.name(), ": the kernel is empty, the weight has shape ", weight);
-  check(weight[0] % shape.groups == 0, call.op.name(), ": ", weight[0], " output channels cannot be split into ",
-        shape.groups, " groups");
+  check(
+      weight.count == 4, call.op.name(),
+      ": weight must have shape (out_channels, in_channels / groups, kernel height, kernel width), not ",
+      weight);
+  check(weight[2] >= 1 && weight[3] >= 1, call.op.name(), ": the kernel is empty, the weight has shape ",
+        weight);
+  check(weight[0] % shape.groups == 0, call.op.name(), ": ", weight[0],
+        " output channels cannot be split into ", shape.groups, " groups");
   shape.out_channels = weight[0];
   shape.in_channels = weight[1] * shape.groups;
   shape.window.kernel = {weight[2], weight[3]};
@@ -40,20 +43,23 @@ void read_input(const Call& call, const Images& input, Convolution& shape) {
   shape.batch = input.batch;
   shape.input = input.size;
   const Window& window = shape.window;
-  const Pair padded{input.size.height + 2 * window.padding.height, input.size.width + 2 * window.padding.width};
+  const Pair padded{input.size.height + 2 * window.padding.height,
+                    input.size.width + 2 * window.padding.width};
   const Pair extent = window.extent();
-  check(padded.height >= extent.height && padded.width >= extent.width, call.op.name(), ": the kernel covers ", extent,
-        " elements, more than the input with its padding, ", padded);
+  check(padded.height >= extent.height && padded.width >= extent.width, call.op.name(),
+        ": the kernel covers ", extent, " elements, more than the input with its padding, ", padded);
   shape.output = {(padded.height - extent.height) / window.stride.height + 1,
                   (padded.width - extent.width) / window.stride.width + 1};
 }
 
-Tensor dense(const Tensor& tensor, DType dtype) { return contiguous_copy_if_needed(as_type(tensor, dtype)); }
+Tensor dense(const Tensor& tensor, DType dtype) {
+  return contiguous_copy_if_needed(as_type(tensor, dtype));
+}
 
 void check_bias(const Call& call, int argument, int64_t channels) {
   const Tensor bias = call.tensor(argument);
-  check(bias.ndim() == 1 && bias.size(0) == channels, call.op.name(), ": bias must have shape (", channels, "), not ",
-        bias.shape());
+  check(bias.ndim() == 1 && bias.size(0) == channels, call.op.name(), ": bias must have shape (",
+        channels, "), not ", bias.shape());
 }
 
 // Calls f(T{}) for the float or double that results of `dtype` are computed in.
@@ -99,13 +105,14 @@ void conv2d_cpu(Call& call) {
   if (call.has(2)) check_bias(call, 2, shape.out_channels);
   const Tensor input = dense(call.tensor(0), wide), weight = dense(call.tensor(1), wide);
   const Tensor bias = call.has(2) ? dense(call.tensor(2), wide) : Tensor();
-  compute_into(dense_output(call, 0, images.shape(shape.out_channels, shape.output), dtype), [&](const Tensor& out) {
-    visit_computing_type(dtype, [&](auto zero) {
-      using T = decltype(zero);
-      convolve(shape, input.data_as<const T>(), weight.data_as<const T>(),
-               bias.defined() ? bias.data_as<const T>() : nullptr, out.data_as<T>());
-    });
-  });
+  compute_into(dense_output(call, 0, images.shape(shape.out_channels, shape.output), dtype),
+               [&](const Tensor& out) {
+                 visit_computing_type(dtype, [&](auto zero) {
+                   using T = decltype(zero);
+                   convolve(shape, input.data_as<const T>(), weight.data_as<const T>(),
+                            bias.defined() ? bias.data_as<const T>() : nullptr, out.data_as<T>());
+                 });
+               });
 }
 
 // With stride 1 the gradient with respect to the input is a convolution itself: of the
@@ -113,7 +120,8 @@ void conv2d_cpu(Call& call) {
 bool has_adjoint(const Convolution& shape) {
   const Window& window = shape.window;
   const Pair extent = window.extent();
-  return window.stride == Pair{1, 1} && window.padding.height < extent.height && window.padding.width < extent.width;
+  return window.stride == Pair{1, 1} && window.padding.height < extent.height &&
+         window.padding.width < extent.width;
 }
 
 Convolution adjoint(const Convolution& shape) {
@@ -149,7 +157,8 @@ void input_gradient(const Convolution& shape, const T* grad_output, const T* wei
   convolve_directly<T>(turned, grad_output, turned_weight.data(), nullptr, grad_input);
 }
 
-void input_gradient_into(const Tensor& out, const Convolution& shape, const Tensor& grad_output, const Tensor& weight) {
+void input_gradient_into(const Tensor& out, const Convolution& shape, const Tensor& grad_output,
+                         const Tensor& weight) {
   compute_into(out, [&](const Tensor& target) {
     const Tensor grad = dense(grad_output, target.dtype()), factors = dense(weight, target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
@@ -160,9 +169,10 @@ void input_gradient_into(const Tensor& out, const Convolution& shape, const Tens
 }
 
 void check_grad_output(const Call& call, const Images& grad, const Convolution& shape) {
-  check(grad.batch == shape.batch && grad.channels == shape.out_channels && grad.size == shape.output, call.op.name(),
-        ": grad_output has ", grad.batch, " images of ", grad.channels, " channels and size ", grad.size,
-        ", but the convolution's output has ", shape.batch, " of ", shape.out_channels, " and ", shape.output);
+  check(grad.batch == shape.batch && grad.channels == shape.out_channels && grad.size == shape.output,
+        call.op.name(), ": grad_output has ", grad.batch, " images of ", grad.channels,
+        " channels and size ", grad.size, ", but the convolution's output has ", shape.batch, " of ",
+        shape.out_channels, " and ", shape.output);
 }
 
 void conv2d_input_gradient_cpu(Call& call) {
@@ -185,10 +195,12 @@ void conv2d_weight_gradient_cpu(Call& call) {
   read_input(call, Images(call, 1), shape);
   check_grad_output(call, Images(call, 0), shape);
   compute_into(dense_output(call, 0, weight_shape, dtype), [&](const Tensor& target) {
-    const Tensor grad = dense(call.tensor(0), target.dtype()), input = dense(call.tensor(1), target.dtype());
+    const Tensor grad = dense(call.tensor(0), target.dtype()),
+                 input = dense(call.tensor(1), target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      weight_gradient_by_gemm(shape, grad.data_as<const T>(), input.data_as<const T>(), target.data_as<T>());
+      weight_gradient_by_gemm(shape, grad.data_as<const T>(), input.data_as<const T>(),
+                              target.data_as<T>());
     });
   });
 }
@@ -210,14 +222,18 @@ void conv_transpose2d_cpu(Call& call) {
   Convolution shape;
   read_settings(call, {3, 4, 7, 6}, shape);
   read_weight(call, call.tensor(1).shape(), shape);
-  check(images.channels == shape.out_channels, "conv_transpose2d: the weight of shape ", call.tensor(1).shape(),
-        " needs an input of ", shape.out_channels, " channels, but it has ", images.channels);
+  check(images.channels == shape.out_channels, "conv_transpose2d: the weight of shape ",
+        call.tensor(1).shape(), " needs an input of ", shape.out_channels, " channels, but it has ",
+        images.channels);
   if (call.has(2)) check_bias(call, 2, shape.in_channels);
   const Window& window = shape.window;
   check(extra.height < window.stride.height && extra.width < window.stride.width,
-        "conv_transpose2d: output_padding must be smaller than the stride ", window.stride, ", not ", extra);
-  const Pair size{(images.size.height - 1) * window.stride.height - 2 * window.padding.height + window.extent().height + extra.height,
-                  (images.size.width - 1) * window.stride.width - 2 * window.padding.width + window.extent().width + extra.width};
+        "conv_transpose2d: output_padding must be smaller than the stride ", window.stride, ", not ",
+        extra);
+  const Pair size{(images.size.height - 1) * window.stride.height - 2 * window.padding.height +
+                      window.extent().height + extra.height,
+                  (images.size.width - 1) * window.stride.width - 2 * window.padding.width +
+                      window.extent().width + extra.width};
   check(size.height >= 1 && size.width >= 1, "conv_transpose2d: an input of size ", images.size,
         " gives an output of size ", size, ", which is empty");
   shape.batch = images.batch;
@@ -239,47 +255,63 @@ void conv_transpose2d_cpu(Call& call) {
 void conv1d_cpu(Call& call) {
   const Tensor input = call.tensor(0), weight = call.tensor(1);
   check(input.ndim() == 2 || input.ndim() == 3,
-        "conv1d: input must have shape (channels, length) or (batch, channels, length), not ", input.shape());
-  check(weight.ndim() == 3, "conv1d: weight must have shape (out_channels, in_channels / groups, kernel), not ",
+        "conv1d: input must have shape (channels, length) or (batch, channels, length), not ",
+        input.shape());
+  check(weight.ndim() == 3,
+        "conv1d: weight must have shape (out_channels, in_channels / groups, kernel), not ",
         weight.shape());
   int64_t settings[3];
   for (int i = 0; i < 3; i++) {
     const IntSpan given = call.integers(3 + i);
-    check(given.count == 1, "conv1d: ", call.op.schema.arguments[3 + i].name, " must be one number, not ", given);
+    check(given.count == 1, "conv1d: ", call.op.schema.arguments[3 + i].name,
+          " must be one number, not ", given);
     settings[i] = given[0];
   }
   const Tensor out = ops::conv2d(ops::unsqueeze(input, -2), ops::unsqueeze(weight, -2), call.value(2),
-                                 IntSpan({1, settings[0]}), IntSpan({0, settings[1]}), IntSpan({1, settings[2]}),
-                                 call.integer(6));
+                                 IntSpan({1, settings[0]}), IntSpan({0, settings[1]}),
+                                 IntSpan({1, settings[2]}), call.integer(6));
   call.set_output(0, ops::squeeze(out, IntSpan({-2})));
 }
 
 const Register register_conv1d{
-    "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] padding=[0], int[] dilation=[1], "
+    "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1], int[] padding=[0], int[] "
+    "dilation=[1], "
     "int groups=1) -> Tensor",
-    "1-D convolution (cross-correlation) of (batch, channels, length) or (channels, length) with a weight of shape "
+    "1-D convolution (cross-correlation) of (batch, channels, length) or (channels, length) with a "
+    "weight of shape "
     "(out_channels, channels / groups, kernel).",
-    {Trait::no_method}, conv1d_cpu};
+    {Trait::no_method},
+    conv1d_cpu};
 const Register register_conv2d{
     "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1, 1], int[] padding=[0, 0], "
     "int[] dilation=[1, 1], int groups=1) -> Tensor",
-    "2-D convolution (cross-correlation) of (batch, channels, height, width) or (channels, height, width) with a "
+    "2-D convolution (cross-correlation) of (batch, channels, height, width) or (channels, height, "
+    "width) with a "
     "weight of shape (out_channels, channels / groups, kernel height, kernel width).",
-    {Trait::no_method}, conv2d_cpu};
+    {Trait::no_method},
+    conv2d_cpu};
 const Register register_conv2d_input_gradient{
-    "conv2d_input_gradient(Tensor grad_output, Tensor weight, int[] input_shape, int[] stride, int[] padding, "
+    "conv2d_input_gradient(Tensor grad_output, Tensor weight, int[] input_shape, int[] stride, int[] "
+    "padding, "
     "int[] dilation, int groups) -> Tensor",
-    "Gradient of conv2d with respect to its input.", {Trait::internal}, conv2d_input_gradient_cpu};
+    "Gradient of conv2d with respect to its input.",
+    {Trait::internal},
+    conv2d_input_gradient_cpu};
 const Register register_conv2d_weight_gradient{
-    "conv2d_weight_gradient(Tensor grad_output, Tensor input, int[] weight_shape, int[] stride, int[] padding, "
+    "conv2d_weight_gradient(Tensor grad_output, Tensor input, int[] weight_shape, int[] stride, int[] "
+    "padding, "
     "int[] dilation, int groups) -> Tensor",
-    "Gradient of conv2d with respect to its weight.", {Trait::internal}, conv2d_weight_gradient_cpu};
+    "Gradient of conv2d with respect to its weight.",
+    {Trait::internal},
+    conv2d_weight_gradient_cpu};
 const Register register_conv_transpose2d{
-    "conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1, 1], int[] padding=[0, 0], "
+    "conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=[1, 1], int[] "
+    "padding=[0, 0], "
     "int[] output_padding=[0, 0], int groups=1, int[] dilation=[1, 1]) -> Tensor",
     "2-D transposed convolution (Torch7's full convolution) with a weight of shape "
     "(channels, out_channels / groups, kernel height, kernel width).",
-    {Trait::no_method}, conv_transpose2d_cpu};
+    {Trait::no_method},
+    conv_transpose2d_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -30,15 +30,19 @@ struct Convolution {
 // in_channels / groups, kernel height, kernel width), bias (out_channels) or null. For float
 // and double.
 template <class T>
-void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output);
+void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias,
+                      T* output);
 template <class T>
-void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input);
+void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight,
+                            T* grad_input);
 template <class T>
-void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight);
+void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input,
+                             T* grad_weight);
 
 // Faster where it suits (direct_convolution.cpp).
 bool suits_direct_convolution(const Convolution& shape);
 template <class T>
-void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output);
+void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias,
+                       T* output);
 
 }  // namespace relume

@@ -14,23 +14,24 @@ namespace {
 constexpr int64_t kBandElements = 256 * 1024;  // of the matrix of windows
 constexpr int64_t kBandPixels = 256;           // at least: shorter products are slow
 
-
 // Calls f(row of the matrix, channel, input row start or -1, tap range along the width, band position)
 // for every run of pixels that is contiguous in the matrix of windows.
 template <class Run>
-void for_each_run(const Convolution& shape, int64_t channel_begin, int64_t channel_end, int64_t row_begin,
-                  int64_t row_end, const Run& run) {
+void for_each_run(const Convolution& shape, int64_t channel_begin, int64_t channel_end,
+                  int64_t row_begin, int64_t row_end, const Run& run) {
   const Window& window = shape.window;
   for (int64_t channel = channel_begin; channel < channel_end; channel++) {
     for (int64_t y = 0; y < window.kernel.height; y++) {
       for (int64_t x = 0; x < window.kernel.width; x++) {
-        const TapRange taps(x, window.dilation.width, window.padding.width, window.stride.width, shape.input.width,
-                            shape.output.width);
+        const TapRange taps(x, window.dilation.width, window.padding.width, window.stride.width,
+                            shape.input.width, shape.output.width);
         const int64_t matrix_row = (channel * window.kernel.height + y) * window.kernel.width + x;
         for (int64_t row = row_begin; row < row_end; row++) {
-          const int64_t input_row = row * window.stride.height - window.padding.height + y * window.dilation.height;
+          const int64_t input_row =
+              row * window.stride.height - window.padding.height + y * window.dilation.height;
           const bool inside = input_row >= 0 && input_row < shape.input.height;
-          const int64_t pixel = (channel * shape.input.height + input_row) * shape.input.width + taps.start;
+          const int64_t pixel =
+              (channel * shape.input.height + input_row) * shape.input.width + taps.start;
           run(matrix_row, row - row_begin, inside, pixel, taps);
         }
       }
@@ -40,47 +41,52 @@ void for_each_run(const Convolution& shape, int64_t channel_begin, int64_t chann
 
 // columns[element of window][pixel of band] of one group of one image.
 template <class T>
-void gather_windows(const Convolution& shape, const T* image, int64_t row_begin, int64_t row_end, T* columns) {
+void gather_windows(const Convolution& shape, const T* image, int64_t row_begin, int64_t row_end,
+                    T* columns) {
   const int64_t width = shape.output.width, stride = shape.window.stride.width;
   const int64_t band = (row_end - row_begin) * width;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (shape.taps() * band));
   parallel_for(0, shape.group_inputs(), grain, [&](int64_t begin, int64_t end) {
-    for_each_run(shape, begin, end, row_begin, row_end,
-                 [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
-                   T* target = columns + matrix_row * band + line * width;
-                   const int64_t first = inside ? taps.first : width, last = inside ? taps.last : width;
-                   std::fill(target, target + first, T(0));
-                   const T* source = image + pixel;
-                   if (stride == 1) {
-                     if (last > first) std::memcpy(target + first, source + first, (last - first) * sizeof(T));
-                   } else {
-                     for (int64_t i = first; i < last; i++) target[i] = source[i * stride];
-                   }
-                   std::fill(target + last, target + width, T(0));
-                 });
+    for_each_run(
+        shape, begin, end, row_begin, row_end,
+        [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
+          T* target = columns + matrix_row * band + line * width;
+          const int64_t first = inside ? taps.first : width, last = inside ? taps.last : width;
+          std::fill(target, target + first, T(0));
+          const T* source = image + pixel;
+          if (stride == 1) {
+            if (last > first) std::memcpy(target + first, source + first, (last - first) * sizeof(T));
+          } else {
+            for (int64_t i = first; i < last; i++) target[i] = source[i * stride];
+          }
+          std::fill(target + last, target + width, T(0));
+        });
   });
 }
 
 // Adds the columns back to where gather_windows took them from.
 template <class T>
-void scatter_windows(const Convolution& shape, const T* columns, int64_t row_begin, int64_t row_end, T* image) {
+void scatter_windows(const Convolution& shape, const T* columns, int64_t row_begin, int64_t row_end,
+                     T* image) {
   const int64_t width = shape.output.width, stride = shape.window.stride.width;
   const int64_t band = (row_end - row_begin) * width;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (shape.taps() * band));
   parallel_for(0, shape.group_inputs(), grain, [&](int64_t begin, int64_t end) {
-    for_each_run(shape, begin, end, row_begin, row_end,
-                 [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
-                   if (!inside) return;
-                   const T* source = columns + matrix_row * band + line * width;
-                   T* target = image + pixel;
-                   for (int64_t i = taps.first; i < taps.last; i++) target[i * stride] += source[i];
-                 });
+    for_each_run(
+        shape, begin, end, row_begin, row_end,
+        [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
+          if (!inside) return;
+          const T* source = columns + matrix_row * band + line * width;
+          T* target = image + pixel;
+          for (int64_t i = taps.first; i < taps.last; i++) target[i * stride] += source[i];
+        });
   });
 }
 
 int64_t rows_per_band(const Convolution& shape) {
   const int64_t width = std::max<int64_t>(1, shape.output.width);
-  const int64_t pixels = std::max(kBandPixels, kBandElements / std::max<int64_t>(1, shape.window_elements()));
+  const int64_t pixels =
+      std::max(kBandPixels, kBandElements / std::max<int64_t>(1, shape.window_elements()));
   return std::min(shape.output.height, std::max<int64_t>(1, pixels / width));
 }
 
@@ -117,10 +123,11 @@ void for_each_band(const Convolution& shape, const Function& function) {
 
 // One group's part of one image's output (or of its gradient) in a band of rows.
 template <class T>
-Matrix<T> output_band(const Convolution& shape, T* output, int64_t image, int64_t group, int64_t row_begin,
-                      int64_t row_end) {
+Matrix<T> output_band(const Convolution& shape, T* output, int64_t image, int64_t group,
+                      int64_t row_begin, int64_t row_end) {
   const int64_t pixels = shape.output_pixels();
-  T* start = output + (image * shape.out_channels + group * shape.group_outputs()) * pixels + row_begin * shape.output.width;
+  T* start = output + (image * shape.out_channels + group * shape.group_outputs()) * pixels +
+             row_begin * shape.output.width;
   return {start, shape.group_outputs(), (row_end - row_begin) * shape.output.width, pixels, 1};
 }
 
@@ -136,7 +143,8 @@ T* group_image(const Convolution& shape, T* input, int64_t image, int64_t group)
 }
 
 template <class T>
-Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_begin, int64_t row_end, T* columns) {
+Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_begin, int64_t row_end,
+                        T* columns) {
   const int64_t pixels = (row_end - row_begin) * shape.output.width;
   if (shape.is_pointwise()) return {image, shape.window_elements(), pixels};
   gather_windows(shape, image, row_begin, row_end, columns);
@@ -146,7 +154,8 @@ Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_be
 }  // namespace
 
 template <class T>
-void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias,
+                      T* output) {
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<T> target = output_band(shape, output, image, group, row_begin, row_end);
@@ -154,21 +163,23 @@ void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight,
         std::fill_n(&target.at(i, 0), target.columns, bias[group * target.rows + i]);
       }
       gemm<T>(1, group_weight(shape, weight, group),
-              windows(shape, group_image(shape, input, image, group), row_begin, row_end, columns), bias ? 1 : 0,
-              target);
+              windows(shape, group_image(shape, input, image, group), row_begin, row_end, columns),
+              bias ? 1 : 0, target);
     });
   });
 }
 
 template <class T>
-void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight,
+                            T* grad_input) {
   const int64_t image_size = shape.in_channels * shape.input_pixels();
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     if (!shape.is_pointwise()) std::fill_n(grad_input + image * image_size, image_size, T(0));
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<const T> grad = output_band(shape, grad_output, image, group, row_begin, row_end);
       T* target = group_image(shape, grad_input, image, group);
-      const Matrix<T> result(shape.is_pointwise() ? target : columns, shape.window_elements(), grad.columns);
+      const Matrix<T> result(shape.is_pointwise() ? target : columns, shape.window_elements(),
+                             grad.columns);
       gemm<T>(1, group_weight(shape, weight, group).transposed(), grad, 0, result);
       if (!shape.is_pointwise()) scatter_windows(shape, columns, row_begin, row_end, target);
     });
@@ -176,7 +187,8 @@ void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, cons
 }
 
 template <class T>
-void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
+void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input,
+                             T* grad_weight) {
   const int64_t weight_size = shape.out_channels * shape.window_elements();
   // Every thread has a sum of its own.
   const int64_t columns_end = columns_size<T>(shape);
@@ -189,8 +201,9 @@ void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, con
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<const T> grad = output_band(shape, grad_output, image, group, row_begin, row_end);
       gemm<T>(1, grad,
-              windows(shape, group_image(shape, input, image, group), row_begin, row_end, columns).transposed(), 1,
-              group_weight(shape, sum, group));
+              windows(shape, group_image(shape, input, image, group), row_begin, row_end, columns)
+                  .transposed(),
+              1, group_weight(shape, sum, group));
     });
   });
   for (int64_t worker = 0; workers > 1 && worker < workers; worker++) {

@@ -26,17 +26,17 @@ const DirectLoopsOf<double>& loops<double>() {
   return best_direct_loops().float64;
 }
 
-constexpr int64_t kBandPixels = 320;            // of an output band: its sums stay in the cache
-constexpr int64_t kChunkChannels = 96;          // of the output at a time: so does their weight
-constexpr int64_t kCopiedElements = 16 << 20;   // of the padded input at a time
+constexpr int64_t kBandPixels = 320;           // of an output band: its sums stay in the cache
+constexpr int64_t kChunkChannels = 96;         // of the output at a time: so does their weight
+constexpr int64_t kCopiedElements = 16 << 20;  // of the padded input at a time
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The planes of one channel.
 struct Phases {
-  Pair count;       // one per step of the stride, in each direction
+  Pair count;  // one per step of the stride, in each direction
   int64_t rows, pitch;
-  int64_t plane;    // elements from plane to plane
+  int64_t plane;                 // elements from plane to plane
   std::vector<int64_t> offsets;  // of every tap, within a channel
   std::vector<bool> used;        // by some tap
 
@@ -67,8 +67,8 @@ void spread(const Convolution& shape, const Phases& phases, const T* image, T* p
   const Window& window = shape.window;
   for (int64_t phase = 0; phase < phases.count.height * phases.count.width; phase++) {
     if (!phases.used[phase]) continue;
-    const TapRange columns(phase % phases.count.width, 1, window.padding.width, window.stride.width, shape.input.width,
-                           phases.pitch);
+    const TapRange columns(phase % phases.count.width, 1, window.padding.width, window.stride.width,
+                           shape.input.width, phases.pitch);
     for (int64_t row = 0; row < phases.rows; row++) {
       const int64_t y = row * window.stride.height + phase / phases.count.width - window.padding.height;
       T* target = planes + phase * phases.plane + row * phases.pitch;
@@ -81,7 +81,8 @@ void spread(const Convolution& shape, const Phases& phases, const T* image, T* p
       if (window.stride.width == 1) {
         std::copy(source + columns.first, source + columns.last, target + columns.first);
       } else {
-        for (int64_t i = columns.first; i < columns.last; i++) target[i] = source[i * window.stride.width];
+        for (int64_t i = columns.first; i < columns.last; i++)
+          target[i] = source[i * window.stride.width];
       }
       std::fill(target + columns.last, target + phases.pitch, T(0));
     }
@@ -92,7 +93,8 @@ void spread(const Convolution& shape, const Phases& phases, const T* image, T* p
 struct Chunks {
   int64_t tile_rows, tiles, count, tiles_per_chunk;
 
-  Chunks(int64_t channels, int64_t tile_rows) : tile_rows(tile_rows), tiles(divide_up(channels, tile_rows)) {
+  Chunks(int64_t channels, int64_t tile_rows)
+      : tile_rows(tile_rows), tiles(divide_up(channels, tile_rows)) {
     count = divide_up(tiles * tile_rows, kChunkChannels);
     tiles_per_chunk = divide_up(tiles, count);
     count = divide_up(tiles, tiles_per_chunk);
@@ -113,7 +115,8 @@ void pack_weight(const Convolution& shape, const Chunks& chunks, const T* weight
       T* target = packed + tile * chunks.tile_rows * taps;
       const int64_t channels = std::min(chunks.tile_rows, shape.group_outputs() - first);
       for (int64_t tap = 0; tap < taps; tap++) {
-        for (int64_t i = 0; i < chunks.tile_rows; i++) *target++ = i < channels ? source[i * taps + tap] : T(0);
+        for (int64_t i = 0; i < chunks.tile_rows; i++)
+          *target++ = i < channels ? source[i * taps + tap] : T(0);
       }
     }
   });
@@ -131,7 +134,10 @@ struct Plan {
   Buffer<T> weight;
 
   Plan(const Convolution& shape, const T* weights, const T* bias)
-      : shape(shape), bias(bias), phases(shape), chunks(shape.group_outputs(), loops<T>().tile_rows),
+      : shape(shape),
+        bias(bias),
+        phases(shape),
+        chunks(shape.group_outputs(), loops<T>().tile_rows),
         weight(shape.groups * chunks.packed_channels() * shape.window_elements()) {
     bands = divide_up(shape.output.height, std::max<int64_t>(1, kBandPixels / phases.pitch));
     band_rows = divide_up(shape.output.height, bands);
@@ -149,7 +155,8 @@ struct Plan {
 
   // One chunk of channels of one band of one image.
   void run(int64_t task, const T* planes, T* output, T* sums) const {
-    const int64_t chunk = task % chunks.count, band = task / chunks.count % bands, group = task / chunks.count / bands;
+    const int64_t chunk = task % chunks.count, band = task / chunks.count % bands,
+                  group = task / chunks.count / bands;
     const int64_t row = band * band_rows, tile = chunk * chunks.tiles_per_chunk;
     const int64_t first = tile * chunks.tile_rows;
     const int64_t channel = group * shape.group_outputs() + first;
@@ -171,13 +178,17 @@ struct Plan {
 };
 
 template <class T>
-void convolve_images(const Plan<T>& plan, int64_t count, const T* input, T* planes, Buffer<T>& scratch, T* output) {
+void convolve_images(const Plan<T>& plan, int64_t count, const T* input, T* planes, Buffer<T>& scratch,
+                     T* output) {
   const Convolution& shape = plan.shape;
   const int64_t channel = plan.phases.channel();
-  parallel_for(0, count * shape.in_channels, std::max<int64_t>(1, kParallelGrain / channel), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) spread(shape, plan.phases, input + i * shape.input_pixels(), planes + i * channel);
-  });
-  const int64_t tasks = count * plan.tasks_per_image(), workers = std::min<int64_t>(num_threads(), tasks);
+  parallel_for(0, count * shape.in_channels, std::max<int64_t>(1, kParallelGrain / channel),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; i++)
+                   spread(shape, plan.phases, input + i * shape.input_pixels(), planes + i * channel);
+               });
+  const int64_t tasks = count * plan.tasks_per_image(),
+                workers = std::min<int64_t>(num_threads(), tasks);
   parallel_for(0, workers, 1, [&](int64_t begin, int64_t end) {
     for (int64_t worker = begin; worker < end; worker++) {
       T* sums = scratch.data() + worker * plan.scratch();
@@ -196,25 +207,29 @@ bool suits_direct_convolution(const Convolution& shape) {
   // Not where one image is one matrix product, or where tiles would be mostly empty or mostly in vain.
   const Pair stride = shape.window.stride;
   const int64_t in_vain = (shape.window.extent().width - 1) / stride.width;  // pixels of a row
-  return !shape.is_pointwise() && shape.group_outputs() >= 4 && stride.height <= 4 && stride.width <= 4 &&
-         in_vain <= shape.output.width;
+  return !shape.is_pointwise() && shape.group_outputs() >= 4 && stride.height <= 4 &&
+         stride.width <= 4 && in_vain <= shape.output.width;
 }
 
 template <class T>
-void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias,
+                       T* output) {
   const Plan<T> plan(shape, weight, bias);
   const int64_t image = shape.in_channels * plan.phases.channel();
-  const int64_t at_once = std::max<int64_t>(1, std::min(shape.batch, kCopiedElements / std::max<int64_t>(1, image)));
+  const int64_t at_once =
+      std::max<int64_t>(1, std::min(shape.batch, kCopiedElements / std::max<int64_t>(1, image)));
   // Behind the last plane a tile may read on.
   Buffer<T> planes(at_once * image + loops<T>().tile_columns + plan.phases.pitch);
   Buffer<T> scratch(num_threads() * plan.scratch());
   for (int64_t first = 0; first < shape.batch; first += at_once) {
-    convolve_images(plan, std::min(at_once, shape.batch - first), input + first * shape.in_channels * shape.input_pixels(),
-                    planes.data(), scratch, output + first * shape.out_channels * shape.output_pixels());
+    convolve_images(plan, std::min(at_once, shape.batch - first),
+                    input + first * shape.in_channels * shape.input_pixels(), planes.data(), scratch,
+                    output + first * shape.out_channels * shape.output_pixels());
   }
 }
 
 template void convolve_directly(const Convolution&, const float*, const float*, const float*, float*);
-template void convolve_directly(const Convolution&, const double*, const double*, const double*, double*);
+template void convolve_directly(const Convolution&, const double*, const double*, const double*,
+                                double*);
 
 }  // namespace relume

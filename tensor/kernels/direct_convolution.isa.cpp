@@ -41,8 +41,9 @@ void convolve_band(const DirectBand<T>& band) {
       const T* planes = band.planes + pixel;
       for (int64_t channel = 0; channel < band.channels; channel += kTileRows) {
         Tile<T> tile;
-        multiply_tile<T>(depth, band.weight + channel * band.taps + first * kTileRows,
-                         [=](int64_t k) { return planes + offsets[k]; }, tile);
+        multiply_tile<T>(
+            depth, band.weight + channel * band.taps + first * kTileRows,
+            [=](int64_t k) { return planes + offsets[k]; }, tile);
         store_tile(tile, first > 0, band.sums + channel * pixels + pixel, pixels);
       }
     }

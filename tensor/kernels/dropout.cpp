@@ -9,7 +9,8 @@ namespace {
 void dropout_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   const double p = call.real(1);
-  check<TypeError>(is_floating(input.dtype()), "dropout: input must have a floating-point type, not ", name(input.dtype()));
+  check<TypeError>(is_floating(input.dtype()), "dropout: input must have a floating-point type, not ",
+                   name(input.dtype()));
   check(p >= 0 && p <= 1, "dropout: p must be between 0 and 1, not ", p);
   const bool active = call.boolean(2) && p > 0;
   Tensor mask = empty(input.shape(), input.dtype(), input.device());
@@ -24,9 +25,11 @@ void dropout_cpu(Call& call) {
 
 const Register register_dropout{
     "dropout(Tensor input, float p=0.5, bool training=True) -> (Tensor, Tensor)",
-    "Elements set to zero with probability p, the others divided by 1 - p; and the factors. Without training, or with "
+    "Elements set to zero with probability p, the others divided by 1 - p; and the factors. Without "
+    "training, or with "
     "p 0, a copy and ones.",
-    {Trait::random, Trait::no_method}, dropout_cpu};
+    {Trait::random, Trait::no_method},
+    dropout_cpu};
 
 }  // namespace
 }  // namespace relume

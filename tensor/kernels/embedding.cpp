@@ -10,7 +10,8 @@ namespace {
 
 Tensor row_numbers(const Call& call, int argument, int64_t rows) {
   const Tensor given = call.tensor(argument);
-  check<TypeError>(is_integer(given.dtype()), call.op.name(), ": indices must be integers, not ", name(given.dtype()));
+  check<TypeError>(is_integer(given.dtype()), call.op.name(), ": indices must be integers, not ",
+                   name(given.dtype()));
   Tensor indices = contiguous_copy_if_needed(as_type(given, DType::int64));
   const int64_t* index = indices.data_as<const int64_t>();
   for (int64_t i = 0; i < indices.numel(); i++) {
@@ -41,7 +42,8 @@ void embedding_backward_cpu(Call& call) {
   check_setting(call, 2, rows, 0);
   const Tensor indices = row_numbers(call, 1, rows);
   check(grad.ndim() == indices.ndim() + 1 && IntSpan(grad->shape, indices.ndim()) == indices.shape(),
-        "embedding_backward: grad_output of shape ", grad.shape(), " does not fit indices of shape ", indices.shape());
+        "embedding_backward: grad_output of shape ", grad.shape(), " does not fit indices of shape ",
+        indices.shape());
   const int64_t width = grad.size(grad.ndim() - 1);
   const Tensor out = dense_output(call, 0, {rows, width}, grad.dtype());
   const int64_t* index = indices.data_as<const int64_t>();
@@ -58,10 +60,13 @@ void embedding_backward_cpu(Call& call) {
 }
 
 const Register register_embedding{"embedding(Tensor weight, Tensor indices) -> Tensor",
-                                  "The rows of weight with these numbers (0-based).", {Trait::no_method}, embedding_cpu};
+                                  "The rows of weight with these numbers (0-based).",
+                                  {Trait::no_method},
+                                  embedding_cpu};
 const Register register_embedding_backward{
     "embedding_backward(Tensor grad_output, Tensor indices, int rows) -> Tensor",
-    "Gradient of embedding: a table in which every row is added where it came from.", {Trait::internal},
+    "Gradient of embedding: a table in which every row is added where it came from.",
+    {Trait::internal},
     embedding_backward_cpu};
 
 }  // namespace

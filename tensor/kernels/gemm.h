@@ -8,7 +8,8 @@ namespace relume {
 // result += alpha * a b, on the calling thread. Any strides; `result` has columns side by side
 // (column_stride 1).
 template <class T>
-using GemmKernel = void (*)(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& result);
+using GemmKernel = void (*)(T alpha, const Matrix<const T>& a, const Matrix<const T>& b,
+                            const Matrix<T>& result);
 
 struct GemmKernels {
   GemmKernel<float> float32;

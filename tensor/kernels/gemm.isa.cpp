@@ -9,14 +9,16 @@ namespace relume {
 namespace RELUME_ISA {
 namespace {
 
-constexpr int64_t kDepthBlock = 256;    // of the inner dimension, packed at a time
-constexpr int64_t kColumnBlock = 512;   // columns of `b` packed at a time
+constexpr int64_t kDepthBlock = 256;   // of the inner dimension, packed at a time
+constexpr int64_t kColumnBlock = 512;  // columns of `b` packed at a time
 constexpr int64_t kRowBlock = kTileRows * 16;
 
 template <class T>
 class Scratch {
  public:
-  explicit Scratch(int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(T)), data_(static_cast<T*>(allocate_memory(bytes_))) {}
+  explicit Scratch(int64_t count)
+      : bytes_(static_cast<std::size_t>(count) * sizeof(T)),
+        data_(static_cast<T*>(allocate_memory(bytes_))) {}
   ~Scratch() { free_memory(data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -28,7 +30,8 @@ class Scratch {
 };
 
 template <class T>
-void add_tile(T alpha, int64_t depth, const T* a, const T* b, int rows, int columns, T* result, int64_t row_stride) {
+void add_tile(T alpha, int64_t depth, const T* a, const T* b, int rows, int columns, T* result,
+              int64_t row_stride) {
   using V = typename Vector<T>::type;
   Tile<T> tile;
   multiply_tile<T>(depth, a, [b](int64_t k) { return b + k * kTileColumns<T>; }, tile);
@@ -43,7 +46,8 @@ void add_tile(T alpha, int64_t depth, const T* a, const T* b, int rows, int colu
   }
   const T* values = reinterpret_cast<const T*>(&tile);
   for (int i = 0; i < rows; i++) {
-    for (int j = 0; j < columns; j++) result[i * row_stride + j] += alpha * values[i * kTileColumns<T> + j];
+    for (int j = 0; j < columns; j++)
+      result[i * row_stride + j] += alpha * values[i * kTileColumns<T> + j];
   }
 }
 
@@ -57,15 +61,16 @@ void gemm(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, const Mat
     const int64_t column_count = smaller(kColumnBlock, columns - column);
     for (int64_t k = 0; k < depth; k += kDepthBlock) {
       const int64_t depth_count = smaller(kDepthBlock, depth - k);
-      pack(b.data + k * b.row_stride + column * b.column_stride, column_count, depth_count, b.column_stride,
-           b.row_stride, tile_columns, b_panel.data());
+      pack(b.data + k * b.row_stride + column * b.column_stride, column_count, depth_count,
+           b.column_stride, b.row_stride, tile_columns, b_panel.data());
       for (int64_t row = 0; row < rows; row += kRowBlock) {
         const int64_t row_count = smaller(kRowBlock, rows - row);
         pack(a.data + row * a.row_stride + k * a.column_stride, row_count, depth_count, a.row_stride,
              a.column_stride, kTileRows, a_panel.data());
         for (int64_t j = 0; j < column_count; j += tile_columns) {
           for (int64_t i = 0; i < row_count; i += kTileRows) {
-            add_tile(alpha, depth_count, a_panel.data() + i * depth_count, b_panel.data() + j * depth_count,
+            add_tile(alpha, depth_count, a_panel.data() + i * depth_count,
+                     b_panel.data() + j * depth_count,
                      static_cast<int>(smaller(kTileRows, row_count - i)),
                      static_cast<int>(smaller(tile_columns, column_count - j)),
                      result.data + (row + i) * result.row_stride + column + j, result.row_stride);

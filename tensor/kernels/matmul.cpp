@@ -10,8 +10,9 @@ namespace {
 
 void check_dims(const Call& call, int argument, int ndim) {
   const Tensor tensor = call.tensor(argument);
-  check(tensor.ndim() == ndim, call.op.name(), ": ", call.op.schema.arguments[argument].name, " must have ", ndim,
-        ndim == 1 ? " dimension" : " dimensions", ", but its shape is ", tensor.shape());
+  check(tensor.ndim() == ndim, call.op.name(), ": ", call.op.schema.arguments[argument].name,
+        " must have ", ndim, ndim == 1 ? " dimension" : " dimensions", ", but its shape is ",
+        tensor.shape());
 }
 
 void check_inner(const Call& call, int64_t left, int64_t right) {
@@ -19,24 +20,30 @@ void check_inner(const Call& call, int64_t left, int64_t right) {
   std::string shapes;
   for (int i = 0; i < call.op.schema.positional; i++) {
     if (!call.value(i).is_tensor()) continue;
-    shapes += (shapes.empty() ? "" : " and ") + call.op.schema.arguments[i].name + " of shape " + to_string(call.tensor(i).shape());
+    shapes += (shapes.empty() ? "" : " and ") + call.op.schema.arguments[i].name + " of shape " +
+              to_string(call.tensor(i).shape());
   }
-  throw ValueError(message(call.op.name(), ": cannot multiply ", shapes, ": ", left, " columns meet ", right, " rows"));
+  throw ValueError(message(call.op.name(), ": cannot multiply ", shapes, ": ", left, " columns meet ",
+                           right, " rows"));
 }
 
 DType common_type(const Call& call, int first, int second) {
   return promote(call.tensor(first).dtype(), call.tensor(second).dtype());
 }
 
-MatrixStack left_operand(const Tensor& tensor) { return tensor.ndim() == 1 ? row_of(tensor) : matrices_of(tensor); }
-MatrixStack right_operand(const Tensor& tensor) { return tensor.ndim() == 1 ? column_of(tensor) : matrices_of(tensor); }
+MatrixStack left_operand(const Tensor& tensor) {
+  return tensor.ndim() == 1 ? row_of(tensor) : matrices_of(tensor);
+}
+MatrixStack right_operand(const Tensor& tensor) {
+  return tensor.ndim() == 1 ? column_of(tensor) : matrices_of(tensor);
+}
 
 void matmul_cpu(Call& call) {
   const DType dtype = common_type(call, 0, 1);
   const Tensor input = as_type(call.tensor(0), dtype), other = as_type(call.tensor(1), dtype);
   check(input.ndim() >= 1 && other.ndim() >= 1, call.op.name(),
-        ": both operands need at least one dimension; use mul for numbers. The shapes are ", input.shape(), " and ",
-        other.shape());
+        ": both operands need at least one dimension; use mul for numbers. The shapes are ",
+        input.shape(), " and ", other.shape());
   const bool row_vector = input.ndim() == 1, column_vector = other.ndim() == 1;
   const MatrixStack a = left_operand(input), b = right_operand(other);
   check_inner(call, a.columns, b.rows);
@@ -99,9 +106,9 @@ void outer_cpu(Call& call) {
 Tensor sum_output(Call& call, IntSpan shape, DType dtype) {
   if (!call.has_out) return call.output(0, shape, dtype);
   const Tensor given = call.outputs[0];
-  const bool in_place = same_layout(given, call.tensor(0)) && given.is_contiguous() && given.dtype() == dtype &&
-                        given.shape() == shape && !may_overlap(given, call.tensor(1)) &&
-                        !may_overlap(given, call.tensor(2));
+  const bool in_place = same_layout(given, call.tensor(0)) && given.is_contiguous() &&
+                        given.dtype() == dtype && given.shape() == shape &&
+                        !may_overlap(given, call.tensor(1)) && !may_overlap(given, call.tensor(2));
   return in_place ? given : call.output(0, shape, dtype);
 }
 
@@ -150,7 +157,8 @@ void baddbmm_cpu(Call& call) {
   const Tensor batch1 = as_type(call.tensor(1), dtype), batch2 = as_type(call.tensor(2), dtype);
   check(batch1.size(0) == batch2.size(0), "baddbmm: both operands must hold equally many matrices, not ",
         batch1.size(0), " and ", batch2.size(0));
-  add_product(call, matrices_of(batch1), matrices_of(batch2), {batch1.size(0), batch1.size(1), batch2.size(2)}, dtype);
+  add_product(call, matrices_of(batch1), matrices_of(batch2),
+              {batch1.size(0), batch1.size(1), batch2.size(2)}, dtype);
 }
 
 void linear_cpu(Call& call) {
@@ -168,39 +176,60 @@ void linear_cpu(Call& call) {
   const Tensor out = call.output(0, shape, dtype);
   if (has_bias) {
     const Tensor bias = call.tensor(2);
-    check(bias.ndim() == 1 && bias.size(0) == outputs, "linear: the bias must have shape (", outputs, "), not ",
-          bias.shape());
+    check(bias.ndim() == 1 && bias.size(0) == outputs, "linear: the bias must have shape (", outputs,
+          "), not ", bias.shape());
     copy(out, expand_view(bias, shape));
   }
-  multiply(dtype, left_operand(input), matrices_of(weight).transposed(), left_operand(out), 1, has_bias ? 1 : 0);
+  multiply(dtype, left_operand(input), matrices_of(weight).transposed(), left_operand(out), 1,
+           has_bias ? 1 : 0);
 }
 
 const Register register_matmul{
     "matmul(Tensor input, Tensor other) -> Tensor",
-    "Matrix product: vectors (1-D), matrices, or stacks of matrices whose leading dimensions broadcast.", {}, matmul_cpu};
-const Register register_mm{"mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", {}, mm_cpu};
+    "Matrix product: vectors (1-D), matrices, or stacks of matrices whose leading dimensions broadcast.",
+    {},
+    matmul_cpu};
+const Register register_mm{
+    "mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", {}, mm_cpu};
 const Register register_bmm{"bmm(Tensor input, Tensor mat2) -> Tensor",
-                            "Products of two stacks of equally many matrices.", {}, bmm_cpu};
-const Register register_mv{"mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", {}, mv_cpu};
+                            "Products of two stacks of equally many matrices.",
+                            {},
+                            bmm_cpu};
+const Register register_mv{
+    "mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", {}, mv_cpu};
 const Register register_dot{"dot(Tensor input, Tensor other) -> Tensor",
-                            "Sum of the products of two vectors' elements.", {}, dot_cpu};
+                            "Sum of the products of two vectors' elements.",
+                            {},
+                            dot_cpu};
 const Register register_outer{"outer(Tensor input, Tensor vec2) -> Tensor",
-                              "All products of an element of one vector and an element of another.", {}, outer_cpu};
+                              "All products of an element of one vector and an element of another.",
+                              {},
+                              outer_cpu};
 const Register register_addmm{
     "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    "beta * input + alpha * (mat1 times mat2); with beta 0, input is not read.", {}, addmm_cpu};
+    "beta * input + alpha * (mat1 times mat2); with beta 0, input is not read.",
+    {},
+    addmm_cpu};
 const Register register_addmv{
     "addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    "beta * input + alpha * (mat times vec); with beta 0, input is not read.", {}, addmv_cpu};
+    "beta * input + alpha * (mat times vec); with beta 0, input is not read.",
+    {},
+    addmv_cpu};
 const Register register_addr{
     "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    "beta * input + alpha * (outer product of vec1 and vec2); with beta 0, input is not read.", {}, addr_cpu};
+    "beta * input + alpha * (outer product of vec1 and vec2); with beta 0, input is not read.",
+    {},
+    addr_cpu};
 const Register register_baddbmm{
     "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    "beta * input + alpha * (batch1 times batch2, matrix by matrix); with beta 0, input is not read.", {}, baddbmm_cpu};
+    "beta * input + alpha * (batch1 times batch2, matrix by matrix); with beta 0, input is not read.",
+    {},
+    baddbmm_cpu};
 const Register register_linear{
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    "input times the transpose of weight (outputs, inputs), plus bias, over the last dimension.", {}, linear_cpu};
+    "input times the transpose of weight (outputs, inputs), plus bias, over the last dimension.",
+    {},
+    linear_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -22,8 +22,8 @@ MatrixStack column_of(const Tensor& vector);
 // result = alpha * a b + beta * result, matrix by matrix; all three hold elements of `dtype`
 // (any type: 16-bit floats are computed in float32, bool is a logical or of ands). With beta 0
 // the old result is not read.
-void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result, double alpha = 1,
-              double beta = 0);
+void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result,
+              double alpha = 1, double beta = 0);
 
 // `tensor` itself when it has that type, otherwise a converted copy, off the tape.
 Tensor as_type(const Tensor& tensor, DType dtype);

@@ -111,11 +111,13 @@ template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, bool>, int64_t, uint64_t>;
 
 template <class T>
-void multiply_integers(T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, const Matrix<T>& result) {
+void multiply_integers(T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta,
+                       const Matrix<T>& result) {
   for (int64_t i = 0; i < result.rows; i++) {
     for (int64_t j = 0; j < result.columns; j++) {
       Sum<T> sum = 0;
-      for (int64_t k = 0; k < a.columns; k++) sum += static_cast<Sum<T>>(a.at(i, k)) * static_cast<Sum<T>>(b.at(k, j));
+      for (int64_t k = 0; k < a.columns; k++)
+        sum += static_cast<Sum<T>>(a.at(i, k)) * static_cast<Sum<T>>(b.at(k, j));
       T& element = result.at(i, j);
       sum *= static_cast<Sum<T>>(alpha);
       if (beta != 0) sum += static_cast<Sum<T>>(beta) * static_cast<Sum<T>>(element);
@@ -133,7 +135,8 @@ void convert(const Matrix<From>& source, const Matrix<To>& target) {
 
 // 16-bit floats are multiplied as float32.
 template <class T>
-void multiply_halves(float alpha, const Matrix<T>& a, const Matrix<T>& b, float beta, const Matrix<T>& result) {
+void multiply_halves(float alpha, const Matrix<T>& a, const Matrix<T>& b, float beta,
+                     const Matrix<T>& result) {
   std::vector<float> memory(a.rows * a.columns + b.rows * b.columns + result.rows * result.columns);
   const Matrix<float> wide_a(memory.data(), a.rows, a.columns);
   const Matrix<float> wide_b(wide_a.data + a.rows * a.columns, b.rows, b.columns);
@@ -146,7 +149,8 @@ void multiply_halves(float alpha, const Matrix<T>& a, const Matrix<T>& b, float 
 }
 
 template <class T>
-void multiply_one(double alpha, const Matrix<T>& a, const Matrix<T>& b, double beta, const Matrix<T>& result) {
+void multiply_one(double alpha, const Matrix<T>& a, const Matrix<T>& b, double beta,
+                  const Matrix<T>& result) {
   if constexpr (std::is_floating_point_v<T>) {
     gemm<T>(static_cast<T>(alpha), a, b, static_cast<T>(beta), result);
   } else if constexpr (std::is_integral_v<T>) {
@@ -157,15 +161,17 @@ void multiply_one(double alpha, const Matrix<T>& a, const Matrix<T>& b, double b
 }
 
 template <class T>
-void multiply_batches(const MatrixStack& a_stack, const MatrixStack& b_stack, const MatrixStack& stack, double alpha,
-                      double beta) {
+void multiply_batches(const MatrixStack& a_stack, const MatrixStack& b_stack, const MatrixStack& stack,
+                      double alpha, double beta) {
   Batch a(a_stack, stack.batch), b(b_stack, stack.batch), result(stack, stack.batch);
   if (product(result.shape) == 0) return;
   join_rows(a, b, result);
   const int64_t count = product(result.shape);
-  const int64_t work = std::max<int64_t>(1, result.matrices.rows * result.matrices.columns * a.matrices.columns);
+  const int64_t work =
+      std::max<int64_t>(1, result.matrices.rows * result.matrices.columns * a.matrices.columns);
   const auto multiply_range = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) multiply_one<T>(alpha, a.at<T>(i), b.at<T>(i), beta, result.at<T>(i));
+    for (int64_t i = begin; i < end; i++)
+      multiply_one<T>(alpha, a.at<T>(i), b.at<T>(i), beta, result.at<T>(i));
   };
   // A few large products share the threads one after the other.
   if (count < num_threads()) return multiply_range(0, count);
@@ -174,8 +180,8 @@ void multiply_batches(const MatrixStack& a_stack, const MatrixStack& b_stack, co
 
 }  // namespace
 
-void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result, double alpha,
-              double beta) {
+void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result,
+              double alpha, double beta) {
   visit(dtype, [&](auto zero) {
     using T = decltype(zero);
     if (result.batch.count > 0) return multiply_batches<T>(a, b, result, alpha, beta);

@@ -33,7 +33,8 @@ struct Channels {
   bool channels_first = false;
 
   Channels(const Call& call, IntSpan shape) {
-    check(shape.count >= 2, call.op.name(), ": the input must have shape (batch, channels, ...), not ", shape);
+    check(shape.count >= 2, call.op.name(), ": the input must have shape (batch, channels, ...), not ",
+          shape);
     batch = shape[0];
     channels = shape[1];
     for (int i = 2; i < shape.count; i++) inner *= shape[i];
@@ -63,7 +64,8 @@ struct Channels {
     const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, count()));
     parallel_for(0, channels, grain, [&](int64_t begin, int64_t end) {
       for (int64_t n = 0; n < batch; n++) {
-        for (int64_t channel = begin; channel < end; channel++) function(channel, (n * channels + channel) * inner);
+        for (int64_t channel = begin; channel < end; channel++)
+          function(channel, (n * channels + channel) * inner);
       }
     });
   }
@@ -76,8 +78,8 @@ void check_per_channel(const Call& call, int argument, int64_t channels) {
   if (!call.has(argument)) return;
   const Tensor tensor = call.tensor(argument);
   check(tensor.ndim() == 1 && tensor.size(0) == channels, call.op.name(), ": ",
-        call.op.schema.arguments[argument].name, " must have shape (", channels, "), as the input has ", channels,
-        " channels, not ", tensor.shape());
+        call.op.schema.arguments[argument].name, " must have shape (", channels, "), as the input has ",
+        channels, " channels, not ", tensor.shape());
 }
 
 // One number per channel, in double; `otherwise` for all when there is no tensor.
@@ -108,7 +110,8 @@ Statistics batch_statistics(const Channels& channels, const T* input) {
     result.mean[channel] += loops<T>().sum(input + offset, inner) / count;
   });
   channels.for_each_run([&](int64_t channel, int64_t offset) {
-    result.variance[channel] += loops<T>().sum_of_squares(input + offset, inner, result.mean[channel]) / count;
+    result.variance[channel] +=
+        loops<T>().sum_of_squares(input + offset, inner, result.mean[channel]) / count;
   });
   return result;
 }
@@ -117,7 +120,8 @@ void update_running(const Call& call, int argument, const std::vector<double>& b
   if (!call.has(argument)) return;
   const double momentum = call.real(6);
   std::vector<double> values = per_channel(call, argument, batch.size(), 0);
-  for (std::size_t i = 0; i < values.size(); i++) values[i] = (1 - momentum) * values[i] + momentum * factor * batch[i];
+  for (std::size_t i = 0; i < values.size(); i++)
+    values[i] = (1 - momentum) * values[i] + momentum * factor * batch[i];
   const Tensor target = call.tensor(argument);
   store(target, values);
   target.bump_version();
@@ -127,7 +131,8 @@ template <class T>
 void normalize(const Channels& channels, const T* input, const std::vector<double>& mean,
                const std::vector<double>& scale, const std::vector<double>& shift, T* output) {
   channels.for_each_run([&](int64_t channel, int64_t offset) {
-    loops<T>().normalize(input + offset, channels.inner, mean[channel], scale[channel], shift[channel], output + offset);
+    loops<T>().normalize(input + offset, channels.inner, mean[channel], scale[channel], shift[channel],
+                         output + offset);
   });
 }
 
@@ -143,14 +148,16 @@ void batch_norm_cpu(Call& call) {
   const double epsilon = call.real(7);
   Statistics statistics;
   if (training) {
-    check(channels.count() > 0, "batch_norm: there are no values to take statistics of; the input has shape ", shape);
+    check(channels.count() > 0,
+          "batch_norm: there are no values to take statistics of; the input has shape ", shape);
     statistics = wide == DType::float64 ? batch_statistics(channels, input.data_as<const double>())
                                         : batch_statistics(channels, input.data_as<const float>());
     const double n = static_cast<double>(channels.count());
     update_running(call, 3, statistics.mean, 1);
     update_running(call, 4, statistics.variance, n / std::max(n - 1, 1.0));
   } else {
-    check(call.has(3) && call.has(4), "batch_norm: running_mean and running_var are needed when training is False");
+    check(call.has(3) && call.has(4),
+          "batch_norm: running_mean and running_var are needed when training is False");
     statistics = {per_channel(call, 3, count, 0), per_channel(call, 4, count, 1)};
   }
   std::vector<double> inverse(count), scale = per_channel(call, 1, count, 1);
@@ -162,9 +169,11 @@ void batch_norm_cpu(Call& call) {
   const Tensor dense = dtype == wide ? out : empty(shape, wide);
   const Tensor target = channels.arranged_empty(dense);
   if (wide == DType::float64) {
-    normalize(channels, input.data_as<const double>(), statistics.mean, scale, shift, target.data_as<double>());
+    normalize(channels, input.data_as<const double>(), statistics.mean, scale, shift,
+              target.data_as<double>());
   } else {
-    normalize(channels, input.data_as<const float>(), statistics.mean, scale, shift, target.data_as<float>());
+    normalize(channels, input.data_as<const float>(), statistics.mean, scale, shift,
+              target.data_as<float>());
   }
   channels.restore(target, dense);
   if (dtype != wide) copy(out, dense);
@@ -179,7 +188,8 @@ struct GradientSums {
 };
 
 template <class T>
-GradientSums sum_gradients(const Channels& channels, const T* grad, const T* input, const std::vector<double>& mean) {
+GradientSums sum_gradients(const Channels& channels, const T* grad, const T* input,
+                           const std::vector<double>& mean) {
   GradientSums sums{std::vector<double>(channels.channels), std::vector<double>(channels.channels)};
   channels.for_each_run([&](int64_t channel, int64_t offset) {
     sums.grad[channel] += loops<T>().sum(grad + offset, channels.inner);
@@ -190,12 +200,16 @@ GradientSums sum_gradients(const Channels& channels, const T* grad, const T* inp
 }
 
 template <class T>
-void batch_norm_backward(Call& call, const Channels& channels, const Tensor& grad, const Tensor& input, const Tensor& target) {
+void batch_norm_backward(Call& call, const Channels& channels, const Tensor& grad, const Tensor& input,
+                         const Tensor& target) {
   const int64_t count = channels.channels;
   const bool training = call.boolean(5);
-  const std::vector<double> mean = per_channel(call, 3, count, 0), inverse = per_channel(call, 4, count, 1);
-  const GradientSums sums = sum_gradients(channels, grad.data_as<const T>(), input.data_as<const T>(), mean);
-  std::vector<double> scale = per_channel(call, 2, count, 1), constant(count), slope(count), weight_gradient(count);
+  const std::vector<double> mean = per_channel(call, 3, count, 0),
+                            inverse = per_channel(call, 4, count, 1);
+  const GradientSums sums =
+      sum_gradients(channels, grad.data_as<const T>(), input.data_as<const T>(), mean);
+  std::vector<double> scale = per_channel(call, 2, count, 1), constant(count), slope(count),
+                      weight_gradient(count);
   for (int64_t i = 0; i < count; i++) {
     weight_gradient[i] = sums.grad_distance[i] * inverse[i];
     scale[i] *= inverse[i];
@@ -204,9 +218,9 @@ void batch_norm_backward(Call& call, const Channels& channels, const Tensor& gra
     slope[i] = weight_gradient[i] * inverse[i] / channels.count();
   }
   channels.for_each_run([&](int64_t channel, int64_t offset) {
-    loops<T>().input_gradient(grad.data_as<const T>() + offset, input.data_as<const T>() + offset, channels.inner,
-                              mean[channel], constant[channel], slope[channel], scale[channel],
-                              target.data_as<T>() + offset);
+    loops<T>().input_gradient(grad.data_as<const T>() + offset, input.data_as<const T>() + offset,
+                              channels.inner, mean[channel], constant[channel], slope[channel],
+                              scale[channel], target.data_as<T>() + offset);
   });
   const DType parameter_type = computing_type(call.tensor(1).dtype());
   store(call.output(1, {count}, parameter_type), weight_gradient);
@@ -218,8 +232,9 @@ void batch_norm_backward_cpu(Call& call) {
   check_floating(call, 1);
   const DType dtype = call.tensor(1).dtype(), wide = computing_type(dtype);
   const IntSpan shape(call.body(1)->shape, call.body(1)->ndim);
-  check(call.tensor(0).shape() == shape, "batch_norm_backward: grad_output and input must have one shape, not ",
-        call.tensor(0).shape(), " and ", shape);
+  check(call.tensor(0).shape() == shape,
+        "batch_norm_backward: grad_output and input must have one shape, not ", call.tensor(0).shape(),
+        " and ", shape);
   const Channels channels(call, shape);
   for (int argument = 2; argument <= 4; argument++) check_per_channel(call, argument, channels.channels);
   const Tensor grad = channels.arranged(as_type(call.tensor(0), wide));
@@ -237,18 +252,24 @@ void batch_norm_backward_cpu(Call& call) {
 }
 
 const Register register_batch_norm{
-    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
+    "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool training, "
     "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    "Channels (dimension 1) brought to mean 0 and variance 1, then scaled by weight and shifted by bias; with them the "
-    "mean and the inverse standard deviation that were used. In training these are the batch's, and the running "
+    "Channels (dimension 1) brought to mean 0 and variance 1, then scaled by weight and shifted by "
+    "bias; with them the "
+    "mean and the inverse standard deviation that were used. In training these are the batch's, and the "
+    "running "
     "statistics move towards them by momentum.",
-    {Trait::no_method}, batch_norm_cpu};
+    {Trait::no_method},
+    batch_norm_cpu};
 // Called with the tape off only: what is recorded instead is the same formula in ops
 // (autograd/derivatives/normalization.cpp).
 const Register register_batch_norm_backward{
-    "batch_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor inverse_deviation, "
+    "batch_norm_backward(Tensor grad_output, Tensor input, Tensor? weight, Tensor mean, Tensor "
+    "inverse_deviation, "
     "bool training) -> (Tensor, Tensor, Tensor)",
-    "Gradients of batch_norm with respect to input, weight and bias.", {Trait::internal, Trait::not_differentiable},
+    "Gradients of batch_norm with respect to input, weight and bias.",
+    {Trait::internal, Trait::not_differentiable},
     batch_norm_backward_cpu};
 
 }  // namespace

@@ -47,16 +47,18 @@ void normalize(const T* values, int64_t count, double mean, double scale, double
 }
 
 template <class T>
-void input_gradient(const T* grad, const T* values, int64_t count, double mean, double constant, double slope,
-                    double scale, T* result) {
-  const T middle = static_cast<T>(mean), level = static_cast<T>(constant), steepness = static_cast<T>(slope),
-          factor = static_cast<T>(scale);
+void input_gradient(const T* grad, const T* values, int64_t count, double mean, double constant,
+                    double slope, double scale, T* result) {
+  const T middle = static_cast<T>(mean), level = static_cast<T>(constant),
+          steepness = static_cast<T>(slope), factor = static_cast<T>(scale);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < count; i++) result[i] = (grad[i] - level - (values[i] - middle) * steepness) * factor;
+  for (int64_t i = 0; i < count; i++)
+    result[i] = (grad[i] - level - (values[i] - middle) * steepness) * factor;
 }
 
 template <class T>
-constexpr NormalizationLoopsOf<T> kLoops{sum<T>, sum_of_squares<T>, sum_of_products<T>, normalize<T>, input_gradient<T>};
+constexpr NormalizationLoopsOf<T> kLoops{sum<T>, sum_of_squares<T>, sum_of_products<T>, normalize<T>,
+                                         input_gradient<T>};
 
 }  // namespace
 

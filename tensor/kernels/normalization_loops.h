@@ -9,12 +9,13 @@ template <class T>
 struct NormalizationLoopsOf {
   double (*sum)(const T* values, int64_t count);
   double (*sum_of_squares)(const T* values, int64_t count, double mean);  // of value - mean
-  double (*sum_of_products)(const T* grad, const T* values, int64_t count, double mean);  // grad * (value - mean)
+  double (*sum_of_products)(const T* grad, const T* values, int64_t count,
+                            double mean);  // grad * (value - mean)
   // result = (value - mean) * scale + shift
   void (*normalize)(const T* values, int64_t count, double mean, double scale, double shift, T* result);
   // result = (grad - constant - (value - mean) * slope) * scale
-  void (*input_gradient)(const T* grad, const T* values, int64_t count, double mean, double constant, double slope,
-                         double scale, T* result);
+  void (*input_gradient)(const T* grad, const T* values, int64_t count, double mean, double constant,
+                         double slope, double scale, T* result);
 };
 struct NormalizationLoops {
   NormalizationLoopsOf<float> float32;

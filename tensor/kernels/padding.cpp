@@ -18,7 +18,8 @@ PadMode mode_argument(const Call& call, int argument) {
   const std::string_view text = call.text(argument);
   if (text == "constant") return PadMode::constant;
   if (text == "reflect") return PadMode::reflect;
-  check(text == "replicate", call.op.name(), ": mode must be 'constant', 'reflect' or 'replicate', not '", text, "'");
+  check(text == "replicate", call.op.name(),
+        ": mode must be 'constant', 'reflect' or 'replicate', not '", text, "'");
   return PadMode::replicate;
 }
 
@@ -48,20 +49,24 @@ struct Padding {
   Dims output_shape;
 
   Padding(const Call& call, IntSpan shape, IntSpan pad, PadMode mode) {
-    check(pad.count % 2 == 0 && pad.count / 2 <= shape.count, call.op.name(), ": pad must hold (before, after) for at most ",
-          shape.count, " dimensions, the last one first, not ", pad);
+    check(pad.count % 2 == 0 && pad.count / 2 <= shape.count, call.op.name(),
+          ": pad must hold (before, after) for at most ", shape.count,
+          " dimensions, the last one first, not ", pad);
     for (int dim = 0; dim < shape.count; dim++) {
       const int place = 2 * (shape.count - 1 - dim);
-      const int64_t before = place < pad.count ? pad[place] : 0, after = place < pad.count ? pad[place + 1] : 0;
+      const int64_t before = place < pad.count ? pad[place] : 0,
+                    after = place < pad.count ? pad[place + 1] : 0;
       check(std::abs(before) <= kLargestSetting && std::abs(after) <= kLargestSetting, call.op.name(),
             ": no padding may be larger than ", kLargestSetting, ", but it is ", pad);
-      check(shape[dim] + before + after >= 0, call.op.name(), ": padding ", pad, " takes more away from dimension ", dim,
-            " than its size ", shape[dim]);
-      check(mode != PadMode::reflect || (before < std::max<int64_t>(shape[dim], 1) && after < std::max<int64_t>(shape[dim], 1)),
-            call.op.name(), ": reflection padding must be smaller than the size of its dimension, but dimension ", dim,
+      check(shape[dim] + before + after >= 0, call.op.name(), ": padding ", pad,
+            " takes more away from dimension ", dim, " than its size ", shape[dim]);
+      check(mode != PadMode::reflect ||
+                (before < std::max<int64_t>(shape[dim], 1) && after < std::max<int64_t>(shape[dim], 1)),
+            call.op.name(),
+            ": reflection padding must be smaller than the size of its dimension, but dimension ", dim,
             " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
-      check(mode == PadMode::constant || shape[dim] > 0 || shape[dim] + before + after == 0, call.op.name(),
-            ": dimension ", dim, " is empty, there is nothing to repeat");
+      check(mode == PadMode::constant || shape[dim] > 0 || shape[dim] + before + after == 0,
+            call.op.name(), ": dimension ", dim, " is empty, there is nothing to repeat");
       output_shape.push(shape[dim] + before + after);
     }
   }
@@ -70,7 +75,8 @@ struct Padding {
   void make_maps(IntSpan shape, IntSpan pad, PadMode mode) {
     for (int dim = 0; dim < shape.count; dim++) {
       const int place = 2 * (shape.count - 1 - dim);
-      maps.emplace_back(shape[dim], place < pad.count ? pad[place] : 0, place < pad.count ? pad[place + 1] : 0, mode);
+      maps.emplace_back(shape[dim], place < pad.count ? pad[place] : 0,
+                        place < pad.count ? pad[place + 1] : 0, mode);
     }
   }
 
@@ -81,7 +87,8 @@ struct Padding {
   // Leading dimensions that nothing is added to: work on them can be split over threads.
   int64_t independent() const {
     int64_t count = 1;
-    for (int dim = 0; dim + 1 < dims() && maps[dim].input == maps[dim].output; dim++) count *= maps[dim].output;
+    for (int dim = 0; dim + 1 < dims() && maps[dim].input == maps[dim].output; dim++)
+      count *= maps[dim].output;
     return count;
   }
 
@@ -104,9 +111,11 @@ struct Padding {
     const int64_t rows = output_row() == 0 ? 0 : product(output_shape) / output_row();
     const int64_t groups = rows == 0 ? 0 : independent();
     const int64_t group_rows = groups == 0 ? 0 : rows / groups;
-    const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, group_rows * output_row()));
+    const int64_t grain =
+        std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, group_rows * output_row()));
     parallel_for(0, groups, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin * group_rows; row < end * group_rows; row++) function(row, row_source(row));
+      for (int64_t row = begin * group_rows; row < end * group_rows; row++)
+        function(row, row_source(row));
     });
   }
 };
@@ -122,7 +131,8 @@ void pad_rows(const Padding& padding, const T* input, T value, T* output) {
   const int64_t first = std::min(columns.output, std::max<int64_t>(0, columns.before));
   const int64_t last = std::max(first, std::min(columns.output, columns.before + columns.input));
   const auto edge = [&](const T* source, T* target, int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; i++) target[i] = columns.source[i] < 0 ? value : source[columns.source[i]];
+    for (int64_t i = from; i < to; i++)
+      target[i] = columns.source[i] < 0 ? value : source[columns.source[i]];
   };
   padding.for_each_row([&](int64_t row, int64_t offset) {
     T* target = output + row * columns.output;
@@ -133,7 +143,8 @@ void pad_rows(const Padding& padding, const T* input, T value, T* output) {
     const T* source = input + offset;
     edge(source, target, 0, first);
     if (last > first) {
-      std::memcpy(static_cast<void*>(target + first), source + first - columns.before, (last - first) * sizeof(T));
+      std::memcpy(static_cast<void*>(target + first), source + first - columns.before,
+                  (last - first) * sizeof(T));
     }
     edge(source, target, last, columns.output);
   });
@@ -149,7 +160,8 @@ void pad_cpu(Call& call) {
   const Value& number = call.value(3);
   visit(input.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T value = number.type == Value::Type::real ? static_cast<T>(number.as_double()) : static_cast<T>(number.as_int());
+    const T value = number.type == Value::Type::real ? static_cast<T>(number.as_double())
+                                                     : static_cast<T>(number.as_int());
     pad_rows(padding, input.data_as<const T>(), value, out.data_as<T>());
   });
 }
@@ -177,8 +189,8 @@ void pad_backward_cpu(Call& call) {
   const PadMode mode = mode_argument(call, 3);
   Padding padding(call, shape, call.integers(2), mode);
   const Tensor grad_output = contiguous_copy_if_needed(call.tensor(0));
-  check(grad_output.shape() == IntSpan(padding.output_shape), "pad_backward: grad_output has shape ", grad_output.shape(),
-        ", but the padded input has ", IntSpan(padding.output_shape));
+  check(grad_output.shape() == IntSpan(padding.output_shape), "pad_backward: grad_output has shape ",
+        grad_output.shape(), ", but the padded input has ", IntSpan(padding.output_shape));
   const Tensor out = dense_output(call, 0, shape, grad_output.dtype());
   if (out.numel() == 0) return;
   std::memset(out.data(), 0, out.numel() * item_size(out.dtype()));
@@ -217,14 +229,19 @@ void upsample_nearest2d_cpu(Call& call) {
 
 const Register register_pad{
     "pad(Tensor input, int[] pad, str mode='constant', Scalar value=0) -> Tensor",
-    "Elements added around (or, where pad is negative, taken from) the last dimensions: pad lists (before, after), last "
+    "Elements added around (or, where pad is negative, taken from) the last dimensions: pad lists "
+    "(before, after), last "
     "dimension first; mode is 'constant' (filled with value), 'reflect' or 'replicate'.",
-    {Trait::no_method}, pad_cpu};
+    {Trait::no_method},
+    pad_cpu};
 const Register register_pad_backward{
     "pad_backward(Tensor grad_output, int[] input_shape, int[] pad, str mode) -> Tensor",
-    "Gradient of pad: every element added to the one that it shows.", {Trait::internal}, pad_backward_cpu};
+    "Gradient of pad: every element added to the one that it shows.",
+    {Trait::internal},
+    pad_backward_cpu};
 const Register register_upsample_nearest2d{"upsample_nearest2d(Tensor input, int scale) -> Tensor",
-                                           "Every pixel repeated scale times in both directions.", {Trait::no_method},
+                                           "Every pixel repeated scale times in both directions.",
+                                           {Trait::no_method},
                                            upsample_nearest2d_cpu};
 
 }  // namespace

@@ -28,19 +28,23 @@ struct Pooling {
   Pair output;
 
   // `dilation` is the position of that argument, or -1.
-  Pooling(const Call& call, const Images& images, int kernel, int dilation, int ceil_mode) : images(images) {
+  Pooling(const Call& call, const Images& images, int kernel, int dilation, int ceil_mode)
+      : images(images) {
     const int stride = kernel + 1, padding = kernel + 2;
     window.kernel = pair_argument(call, kernel, 1);
-    window.stride = call.has(stride) && call.integers(stride).count > 0 ? pair_argument(call, stride, 1) : window.kernel;
+    window.stride = call.has(stride) && call.integers(stride).count > 0 ? pair_argument(call, stride, 1)
+                                                                        : window.kernel;
     window.padding = pair_argument(call, padding, 0);
     window.dilation = dilation >= 0 ? pair_argument(call, dilation, 1) : Pair{1, 1};
-    check(2 * window.padding.height <= window.kernel.height && 2 * window.padding.width <= window.kernel.width,
-          call.op.name(), ": padding must be at most half of the kernel, but they are ", window.padding, " and ",
-          window.kernel);
+    check(2 * window.padding.height <= window.kernel.height &&
+              2 * window.padding.width <= window.kernel.width,
+          call.op.name(), ": padding must be at most half of the kernel, but they are ", window.padding,
+          " and ", window.kernel);
     const bool ceil = call.boolean(ceil_mode);
     const Pair extent = window.extent();
     output = {
-        window_count(images.size.height, extent.height, window.stride.height, window.padding.height, ceil),
+        window_count(images.size.height, extent.height, window.stride.height, window.padding.height,
+                     ceil),
         window_count(images.size.width, extent.width, window.stride.width, window.padding.width, ceil)};
     check(output.height >= 1 && output.width >= 1, call.op.name(), ": the kernel covers ", extent,
           " elements, more than the input of size ", images.size, " with its padding ", window.padding);
@@ -56,7 +60,8 @@ struct Pooling {
 struct Inside {
   int64_t first, last;
 
-  Inside(int64_t index, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, int64_t input) {
+  Inside(int64_t index, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+         int64_t input) {
     first = index * stride - padding;
     last = std::min(first + (kernel - 1) * dilation + 1, input);
     if (first < 0) first += (-first + dilation - 1) / dilation * dilation;
@@ -88,9 +93,11 @@ void max_pool_plane(const Pooling& pool, const T* input, T* values, int64_t* ind
   const Window& window = pool.window;
   const Pair size = pool.images.size;
   for (int64_t y = 0; y < pool.output.height; y++) {
-    const Inside rows(y, window.kernel.height, window.stride.height, window.padding.height, window.dilation.height, size.height);
+    const Inside rows(y, window.kernel.height, window.stride.height, window.padding.height,
+                      window.dilation.height, size.height);
     for (int64_t x = 0; x < pool.output.width; x++) {
-      const Inside columns(x, window.kernel.width, window.stride.width, window.padding.width, window.dilation.width, size.width);
+      const Inside columns(x, window.kernel.width, window.stride.width, window.padding.width,
+                           window.dilation.width, size.width);
       // With a dilation all elements of a window may lie in the padding.
       const bool empty = rows.first >= rows.last || columns.first >= columns.last;
       int64_t index = empty ? 0 : rows.first * size.width + columns.first;
@@ -118,11 +125,13 @@ void max_pool2d_cpu(Call& call) {
   const Tensor indices = dense_output(call, 1, pool.output_shape(), DType::int64);
   visit(input.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for_planes(pool.planes(), pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width, [&](int64_t plane) {
-      max_pool_plane(pool, input.data_as<const T>() + plane * pool.input_pixels(),
-                     values.data_as<T>() + plane * pool.output_pixels(),
-                     indices.data_as<int64_t>() + plane * pool.output_pixels());
-    });
+    for_planes(pool.planes(),
+               pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
+               [&](int64_t plane) {
+                 max_pool_plane(pool, input.data_as<const T>() + plane * pool.input_pixels(),
+                                values.data_as<T>() + plane * pool.output_pixels(),
+                                indices.data_as<int64_t>() + plane * pool.output_pixels());
+               });
   });
 }
 
@@ -133,8 +142,10 @@ struct PlaneMove {
 
   explicit PlaneMove(const Call& call) : indices(contiguous_copy_if_needed(call.tensor(1))) {
     const IntSpan shape = indices.shape();
-    check<TypeError>(indices.dtype() == DType::int64, call.op.name(), ": indices must have type int64, not ", name(indices.dtype()));
-    check(shape.count >= 2, call.op.name(), ": indices must have at least 2 dimensions, not shape ", shape);
+    check<TypeError>(indices.dtype() == DType::int64, call.op.name(),
+                     ": indices must have type int64, not ", name(indices.dtype()));
+    check(shape.count >= 2, call.op.name(), ": indices must have at least 2 dimensions, not shape ",
+          shape);
     inner = shape[shape.count - 2] * shape[shape.count - 1];
     planes = inner == 0 ? 0 : indices.numel() / inner;
   }
@@ -160,8 +171,9 @@ void max_pool2d_scatter_cpu(Call& call) {
   const PlaneMove move(call);
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const IntSpan shape = shape_argument(call, 2);
-  check(input.shape() == move.indices.shape(), "max_pool2d_scatter: input and indices must have one shape, not ",
-        input.shape(), " and ", move.indices.shape());
+  check(input.shape() == move.indices.shape(),
+        "max_pool2d_scatter: input and indices must have one shape, not ", input.shape(), " and ",
+        move.indices.shape());
   check_same_planes(call, shape, move.indices.shape());
   const int64_t outer = plane_size(shape);
   move.check_indices(call, outer);
@@ -173,7 +185,8 @@ void max_pool2d_scatter_cpu(Call& call) {
       const int64_t* index = move.indices.data_as<const int64_t>() + plane * move.inner;
       T* target = out.data_as<T>() + plane * outer;
       std::fill_n(target, outer, T(0));
-      for (int64_t i = 0; i < move.inner; i++) target[index[i]] = static_cast<T>(target[index[i]] + source[i]);
+      for (int64_t i = 0; i < move.inner; i++)
+        target[index[i]] = static_cast<T>(target[index[i]] + source[i]);
     });
   });
 }
@@ -204,17 +217,23 @@ struct AverageWindow {
   int64_t count;
 
   AverageWindow(const Pooling& pool, int64_t y, int64_t x, bool count_padding)
-      : rows(y, pool.window.kernel.height, pool.window.stride.height, pool.window.padding.height, 1, pool.images.size.height),
-        columns(x, pool.window.kernel.width, pool.window.stride.width, pool.window.padding.width, 1, pool.images.size.width) {
-    count = std::max<int64_t>(0, rows.last - rows.first) * std::max<int64_t>(0, columns.last - columns.first);
+      : rows(y, pool.window.kernel.height, pool.window.stride.height, pool.window.padding.height, 1,
+             pool.images.size.height),
+        columns(x, pool.window.kernel.width, pool.window.stride.width, pool.window.padding.width, 1,
+                pool.images.size.width) {
+    count = std::max<int64_t>(0, rows.last - rows.first) *
+            std::max<int64_t>(0, columns.last - columns.first);
     if (count_padding) {
-      count = padded_length(y, pool.window.kernel.height, pool.window.stride.height, pool.window.padding.height, pool.images.size.height) *
-              padded_length(x, pool.window.kernel.width, pool.window.stride.width, pool.window.padding.width, pool.images.size.width);
+      count = padded_length(y, pool.window.kernel.height, pool.window.stride.height,
+                            pool.window.padding.height, pool.images.size.height) *
+              padded_length(x, pool.window.kernel.width, pool.window.stride.width,
+                            pool.window.padding.width, pool.images.size.width);
     }
   }
 
  private:
-  static int64_t padded_length(int64_t index, int64_t kernel, int64_t stride, int64_t padding, int64_t input) {
+  static int64_t padded_length(int64_t index, int64_t kernel, int64_t stride, int64_t padding,
+                               int64_t input) {
     const int64_t start = index * stride - padding;
     return std::min(start + kernel, input + padding) - start;
   }
@@ -236,7 +255,8 @@ void average_plane(const Pooling& pool, bool count_padding, const T* input, T* o
     T sum = 0;
     for (int64_t row = window.rows.first; row < window.rows.last; row++) {
       const T* line = input + row * pool.images.size.width;
-      for (int64_t column = window.columns.first; column < window.columns.last; column++) sum += line[column];
+      for (int64_t column = window.columns.first; column < window.columns.last; column++)
+        sum += line[column];
     }
     output[place] = window.count > 0 ? sum / window.count : T(0);
   });
@@ -250,7 +270,8 @@ void spread_plane(const Pooling& pool, bool count_padding, const T* grad_output,
     const T share = grad_output[place] / window.count;
     for (int64_t row = window.rows.first; row < window.rows.last; row++) {
       T* line = grad_input + row * pool.images.size.width;
-      for (int64_t column = window.columns.first; column < window.columns.last; column++) line[column] += share;
+      for (int64_t column = window.columns.first; column < window.columns.last; column++)
+        line[column] += share;
     }
   });
 }
@@ -272,10 +293,12 @@ void avg_pool2d_cpu(Call& call) {
   const bool count_padding = call.boolean(5);
   convert_around(call, pool.output_shape(), [&](const Tensor& input, const Tensor& out, auto zero) {
     using T = decltype(zero);
-    for_planes(pool.planes(), pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width, [&](int64_t plane) {
-      average_plane(pool, count_padding, input.data_as<const T>() + plane * pool.input_pixels(),
-                    out.data_as<T>() + plane * pool.output_pixels());
-    });
+    for_planes(
+        pool.planes(), pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
+        [&](int64_t plane) {
+          average_plane(pool, count_padding, input.data_as<const T>() + plane * pool.input_pixels(),
+                        out.data_as<T>() + plane * pool.output_pixels());
+        });
   });
 }
 
@@ -283,36 +306,52 @@ void avg_pool2d_backward_cpu(Call& call) {
   const IntSpan shape = call.integers(1);
   const Pooling pool(call, Images::of_shape_argument(call, 1), 2, -1, 5);
   const bool count_padding = call.boolean(6);
-  check(call.tensor(0).shape() == IntSpan(pool.output_shape()), "avg_pool2d_backward: grad_output has shape ",
-        call.tensor(0).shape(), ", but the pooling's output has ", IntSpan(pool.output_shape()));
+  check(call.tensor(0).shape() == IntSpan(pool.output_shape()),
+        "avg_pool2d_backward: grad_output has shape ", call.tensor(0).shape(),
+        ", but the pooling's output has ", IntSpan(pool.output_shape()));
   convert_around(call, shape, [&](const Tensor& grad_output, const Tensor& out, auto zero) {
     using T = decltype(zero);
-    for_planes(pool.planes(), pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width, [&](int64_t plane) {
-      spread_plane(pool, count_padding, grad_output.data_as<const T>() + plane * pool.output_pixels(),
-                   out.data_as<T>() + plane * pool.input_pixels());
-    });
+    for_planes(pool.planes(),
+               pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
+               [&](int64_t plane) {
+                 spread_plane(pool, count_padding,
+                              grad_output.data_as<const T>() + plane * pool.output_pixels(),
+                              out.data_as<T>() + plane * pool.input_pixels());
+               });
   });
 }
 
 const Register register_max_pool2d{
-    "max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], int[] dilation=[1, 1], "
+    "max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], int[] "
+    "dilation=[1, 1], "
     "bool ceil_mode=False) -> (Tensor, Tensor)",
-    "Largest element of every window, and its flat index in its plane. stride is kernel_size when not given.",
-    {Trait::no_method}, max_pool2d_cpu};
+    "Largest element of every window, and its flat index in its plane. stride is kernel_size when not "
+    "given.",
+    {Trait::no_method},
+    max_pool2d_cpu};
 const Register register_max_pool2d_scatter{
     "max_pool2d_scatter(Tensor input, Tensor indices, int[] shape) -> Tensor",
-    "Planes of zeros with every element of input added at its flat index.", {Trait::internal}, max_pool2d_scatter_cpu};
+    "Planes of zeros with every element of input added at its flat index.",
+    {Trait::internal},
+    max_pool2d_scatter_cpu};
 const Register register_max_pool2d_gather{"max_pool2d_gather(Tensor input, Tensor indices) -> Tensor",
-                                          "The elements of every plane at flat indices.", {Trait::internal},
+                                          "The elements of every plane at flat indices.",
+                                          {Trait::internal},
                                           max_pool2d_gather_cpu};
 const Register register_avg_pool2d{
-    "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], bool ceil_mode=False, "
+    "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], bool "
+    "ceil_mode=False, "
     "bool count_include_pad=True) -> Tensor",
-    "Average of every window. stride is kernel_size when not given.", {Trait::no_method}, avg_pool2d_cpu};
+    "Average of every window. stride is kernel_size when not given.",
+    {Trait::no_method},
+    avg_pool2d_cpu};
 const Register register_avg_pool2d_backward{
-    "avg_pool2d_backward(Tensor grad_output, int[] input_shape, int[] kernel_size, int[]? stride, int[] padding, "
+    "avg_pool2d_backward(Tensor grad_output, int[] input_shape, int[] kernel_size, int[]? stride, int[] "
+    "padding, "
     "bool ceil_mode, bool count_include_pad) -> Tensor",
-    "Gradient of avg_pool2d: every element spread over its window.", {Trait::internal}, avg_pool2d_backward_cpu};
+    "Gradient of avg_pool2d: every element spread over its window.",
+    {Trait::internal},
+    avg_pool2d_backward_cpu};
 
 }  // namespace
 }  // namespace relume

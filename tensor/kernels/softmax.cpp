@@ -31,17 +31,20 @@ struct Lines {
     if (length == 0) return;
     const int64_t blocks = (inner + kMaxLineWidth - 1) / kMaxLineWidth;
     const int64_t work = std::min(inner, kMaxLineWidth) * length * 4;
-    parallel_for(0, outer * blocks, std::max<int64_t>(1, kParallelGrain / work), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        const int64_t first = i % blocks * kMaxLineWidth;
-        function(i / blocks * length * inner + first, LineBlock{length, inner, std::min(kMaxLineWidth, inner - first)});
-      }
-    });
+    parallel_for(0, outer * blocks, std::max<int64_t>(1, kParallelGrain / work),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; i++) {
+                     const int64_t first = i % blocks * kMaxLineWidth;
+                     function(i / blocks * length * inner + first,
+                              LineBlock{length, inner, std::min(kMaxLineWidth, inner - first)});
+                   }
+                 });
   }
 };
 
 template <class T>
-void run_loop(const Lines& lines, LineLoop<T> loop, const Tensor* operands, int count, const Tensor& target) {
+void run_loop(const Lines& lines, LineLoop<T> loop, const Tensor* operands, int count,
+              const Tensor& target) {
   lines.for_each_block([&](int64_t offset, const LineBlock& block) {
     const T* pointers[2] = {};
     for (int k = 0; k < count; k++) pointers[k] = operands[k].data_as<const T>() + offset;
@@ -59,7 +62,8 @@ void along_lines(Call& call, int count, const ChooseLoop& choose) {
   Tensor operands[2];
   for (int i = 0; i < count; i++) {
     const Tensor operand = call.tensor(i);
-    check(operand.shape() == shape, call.op.name(), ": both operands must have one shape, not ", shape, " and ", operand.shape());
+    check(operand.shape() == shape, call.op.name(), ": both operands must have one shape, not ", shape,
+          " and ", operand.shape());
     operands[i] = contiguous_copy_if_needed(as_type(operand, wide));
   }
   const Tensor out = dense_output(call, 0, shape, dtype);
@@ -87,14 +91,23 @@ void log_softmax_backward_cpu(Call& call) {
 }
 
 const Register register_softmax{"softmax(Tensor input, int dim) -> Tensor",
-                                "Exponentials along dim, scaled so that they sum to 1.", {}, softmax_cpu};
-const Register register_log_softmax{"log_softmax(Tensor input, int dim) -> Tensor", "Logarithm of softmax along dim.",
-                                    {}, log_softmax_cpu};
-const Register register_softmax_backward{"softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor",
-                                         "Gradient of softmax.", {Trait::internal}, softmax_backward_cpu};
+                                "Exponentials along dim, scaled so that they sum to 1.",
+                                {},
+                                softmax_cpu};
+const Register register_log_softmax{"log_softmax(Tensor input, int dim) -> Tensor",
+                                    "Logarithm of softmax along dim.",
+                                    {},
+                                    log_softmax_cpu};
+const Register register_softmax_backward{
+    "softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor",
+    "Gradient of softmax.",
+    {Trait::internal},
+    softmax_backward_cpu};
 const Register register_log_softmax_backward{
-    "log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor", "Gradient of log_softmax.",
-    {Trait::internal}, log_softmax_backward_cpu};
+    "log_softmax_backward(Tensor grad_output, Tensor output, int dim) -> Tensor",
+    "Gradient of log_softmax.",
+    {Trait::internal},
+    log_softmax_backward_cpu};
 
 }  // namespace
 }  // namespace relume

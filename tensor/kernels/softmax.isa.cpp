@@ -87,7 +87,8 @@ constexpr auto plus = [](double a, double b) { return a + b; };
 
 // result = exp(input - largest of its line), and the sums of those.
 template <class Lines, class T>
-void exponentials(const Lines& lines, const T* input, T* result, typename Lines::template Numbers<T>& largest,
+void exponentials(const Lines& lines, const T* input, T* result,
+                  typename Lines::template Numbers<T>& largest,
                   typename Lines::template Numbers<double>& sum) {
   lines.fold(static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
   lines.for_each([=](int64_t i, int64_t line) { result[i] = math::exp(input[i] - largest[line]); });
@@ -112,8 +113,10 @@ struct LogSoftmax {
     typename Lines::template Numbers<T> largest, logarithm;
     typename Lines::template Numbers<double> sum;
     exponentials(lines, input, result, largest, sum);
-    for (int64_t line = 0; line < lines.count(); line++) logarithm[line] = static_cast<T>(math::log(sum[line]));
-    lines.for_each([=](int64_t i, int64_t line) { result[i] = input[i] - largest[line] - logarithm[line]; });
+    for (int64_t line = 0; line < lines.count(); line++)
+      logarithm[line] = static_cast<T>(math::log(sum[line]));
+    lines.for_each(
+        [=](int64_t i, int64_t line) { result[i] = input[i] - largest[line] - logarithm[line]; });
   }
 };
 
@@ -123,7 +126,9 @@ struct SoftmaxBackward {
     const T *grad = operands[0], *output = operands[1];
     typename Lines::template Numbers<double> sum;
     typename Lines::template Numbers<T> mean;
-    lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(output[i]); }, sum);
+    lines.fold(
+        0.0, plus,
+        [=](int64_t i) { return static_cast<double>(grad[i]) * static_cast<double>(output[i]); }, sum);
     for (int64_t line = 0; line < lines.count(); line++) mean[line] = static_cast<T>(sum[line]);
     lines.for_each([=](int64_t i, int64_t line) { result[i] = output[i] * (grad[i] - mean[line]); });
   }
@@ -137,7 +142,8 @@ struct LogSoftmaxBackward {
     typename Lines::template Numbers<T> total;
     lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]); }, sum);
     for (int64_t line = 0; line < lines.count(); line++) total[line] = static_cast<T>(sum[line]);
-    lines.for_each([=](int64_t i, int64_t line) { result[i] = grad[i] - math::exp(output[i]) * total[line]; });
+    lines.for_each(
+        [=](int64_t i, int64_t line) { result[i] = grad[i] - math::exp(output[i]) * total[line]; });
   }
 };
 

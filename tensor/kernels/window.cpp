@@ -4,20 +4,24 @@ namespace relume {
 
 namespace {
 
-const std::string& argument_name(const Call& call, int argument) { return call.op.schema.arguments[argument].name; }
+const std::string& argument_name(const Call& call, int argument) {
+  return call.op.schema.arguments[argument].name;
+}
 
 }  // namespace
 
 void check_setting(const Call& call, int argument, int64_t value, int64_t smallest) {
-  check(value >= smallest, call.op.name(), ": ", argument_name(call, argument), " must be at least ", smallest, ", not ", value);
-  check(value <= kLargestSetting, call.op.name(), ": ", argument_name(call, argument), " must be at most ",
-        kLargestSetting, ", not ", value);
+  check(value >= smallest, call.op.name(), ": ", argument_name(call, argument), " must be at least ",
+        smallest, ", not ", value);
+  check(value <= kLargestSetting, call.op.name(), ": ", argument_name(call, argument),
+        " must be at most ", kLargestSetting, ", not ", value);
 }
 
 IntSpan shape_argument(const Call& call, int argument) {
   const IntSpan shape = call.integers(argument);
   for (int64_t size : shape) check_setting(call, argument, size, 0);
-  check(shape.count <= kMaxDims, call.op.name(), ": ", argument_name(call, argument), " has more than ", kMaxDims, " dimensions");
+  check(shape.count <= kMaxDims, call.op.name(), ": ", argument_name(call, argument), " has more than ",
+        kMaxDims, " dimensions");
   return shape;
 }
 
@@ -65,8 +69,9 @@ Tensor dense_output(Call& call, int i, IntSpan shape, DType dtype) {
 
 void check_floating(const Call& call, int argument) {
   const Tensor tensor = call.tensor(argument);
-  check<TypeError>(is_floating(tensor.dtype()), call.op.name(), ": ", call.op.schema.arguments[argument].name,
-                   " must have a floating-point type, not ", name(tensor.dtype()));
+  check<TypeError>(is_floating(tensor.dtype()), call.op.name(), ": ",
+                   call.op.schema.arguments[argument].name, " must have a floating-point type, not ",
+                   name(tensor.dtype()));
 }
 
 }  // namespace relume

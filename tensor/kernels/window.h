@@ -35,7 +35,7 @@ struct Images {
   bool batched;
 
   Images() = default;
-  Images(const Call& call, int argument);              // of a tensor argument
+  Images(const Call& call, int argument);                           // of a tensor argument
   static Images of_shape_argument(const Call& call, int argument);  // of an int[] argument
   // The shape of such a tensor with other channels and size.
   Dims shape(int64_t channels, Pair size) const;
@@ -56,10 +56,11 @@ struct Window {
 // Along one dimension: where in the input the element `tap` of window 0 lies, and the range
 // of windows for which that element lies inside the input.
 struct TapRange {
-  int64_t start;         // may be negative: in the padding
-  int64_t first, last;   // windows in [first, last)
+  int64_t start;        // may be negative: in the padding
+  int64_t first, last;  // windows in [first, last)
 
-  TapRange(int64_t tap, int64_t dilation, int64_t padding, int64_t stride, int64_t input, int64_t windows) {
+  TapRange(int64_t tap, int64_t dilation, int64_t padding, int64_t stride, int64_t input,
+           int64_t windows) {
     start = tap * dilation - padding;
     first = start >= 0 ? 0 : std::min(windows, (-start + stride - 1) / stride);
     last = start >= input ? 0 : std::min(windows, (input - 1 - start) / stride + 1);

@@ -51,6 +51,16 @@ def _shown(key: Any) -> Any:
     return key.value if type(key) is _BooleanKey else key
 
 
+def unpacked(pairs: tuple[Any, ...]) -> dict[Any, Any]:
+    """The dict of (key, value, key, value, ...); None stands for no entry.
+
+    >>> unpacked(("a", 1, "b", 2))
+    {'a': 1, 'b': 2}
+    """
+    entries = zip(pairs[::2], pairs[1::2], strict=True)
+    return {key: value for key, value in entries if value is not None}
+
+
 class Table:
     """A Lua table: any keys, identity instead of equality.
 
@@ -73,9 +83,12 @@ class Table:
     """
 
     # As in Lua: the values of 1 to n in one part, all other keys in the other, n + 1 in neither.
-    __slots__ = ("__weakref__", "_array", "_hash")
+    # The second part of a table fresh from a file is a tuple (key, value, key, value, ...) in
+    # `_pairs` until somebody looks at it.
+    __slots__ = ("__weakref__", "_array", "_hash", "_pairs")
     _array: list[Any]
     _hash: dict[Any, Any]
+    _pairs: tuple[Any, ...]
     torch_typename = "table"
 
     def __init__(self, values: Any = ()):
@@ -141,7 +154,11 @@ class Table:
         return key is not None and key == key and self._find(key, None) is not None
 
     def __getattr__(self, name: str) -> Any:
-        if name in Table.__slots__:  # while it is being copied or unpickled
+        if name == "_hash":
+            object.__setattr__(self, "_hash", unpacked(self._pairs))
+            object.__delattr__(self, "_pairs")
+            return self._hash
+        if name in Table.__slots__:
             raise AttributeError(name)
         try:
             return self._hash[name]

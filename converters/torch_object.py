@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterable
 from typing import Any
 
-from relume.converters.table import contents_text
+from relume.converters.table import contents_text, unpacked
 
 __all__ = ["TorchObject"]
 
@@ -27,7 +27,9 @@ class TorchObject:
     2
     """
 
-    __slots__ = ("__weakref__", "fields", "payload", "torch_typename", "torch_version")
+    # Fresh from a file the fields are a tuple in `_pairs` until somebody looks at them.
+    __slots__ = ("__weakref__", "_pairs", "fields", "payload", "torch_typename", "torch_version")
+    _pairs: tuple[Any, ...]
     torch_typename: str
     torch_version: float
     fields: dict[Any, Any]
@@ -47,6 +49,10 @@ class TorchObject:
         set_slot(self, "payload", payload)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "fields":
+            self.fields = unpacked(self._pairs)
+            del self._pairs
+            return self.fields
         if name.startswith("__") or name in TorchObject.__slots__:
             raise AttributeError(name)
         try:
@@ -64,6 +70,8 @@ class TorchObject:
             self.fields[name] = value
 
     def __delattr__(self, name: str) -> None:
+        if name in TorchObject.__slots__:
+            return object.__delattr__(self, name)
         if name not in self.fields:
             raise AttributeError(name)
         del self.fields[name]

@@ -16,6 +16,8 @@ namespace relume {
 namespace {
 
 using t7::ClassInfo;
+using t7::Entries;
+using t7::Entry;
 using t7::Handle;
 
 PyObject* as_object(Handle handle) { return static_cast<PyObject*>(handle); }
@@ -58,8 +60,8 @@ PyObject* must(PyObject* object) {
 struct PythonClasses {
   SlotClass table, hash, vector, object, function;
   nb::object error, true_key, false_key, empty_array, empty_hash;
-  Py_ssize_t table_array, table_hash, vector_values;
-  Py_ssize_t object_typename, object_version, object_fields, object_payload;
+  Py_ssize_t table_array, table_hash, table_pairs, vector_values;
+  Py_ssize_t object_typename, object_version, object_fields, object_pairs, object_payload;
   Py_ssize_t function_tag, function_bytecode, function_upvalues;
 
   explicit PythonClasses(nb::dict classes)
@@ -75,10 +77,12 @@ struct PythonClasses {
         empty_hash(classes["empty_hash"]),
         table_array(table.slot("_array")),
         table_hash(table.slot("_hash")),
+        table_pairs(table.slot("_pairs")),
         vector_values(vector.slot("_values")),
         object_typename(object.slot("torch_typename")),
         object_version(object.slot("torch_version")),
         object_fields(object.slot("fields")),
+        object_pairs(object.slot("_pairs")),
         object_payload(object.slot("payload")),
         function_tag(function.slot("tag")),
         function_bytecode(function.slot("bytecode")),
@@ -132,8 +136,8 @@ class TextCache {
   }
 
  private:
-  static constexpr size_t kLongest = 32;
-  static constexpr size_t kEntries = 1024;
+  static constexpr size_t kLongest = 24;
+  static constexpr size_t kEntries = 512;
   struct Entry {
     PyObject* text = nullptr;
     size_t size = 0;
@@ -173,31 +177,27 @@ class PythonBuilder final : public t7::Builder {
     return object;
   }
 
-  Handle table() override { return make_container(classes_.table); }
-  Handle hash(const ClassInfo&) override { return make_container(classes_.hash); }
-  void set_entry(Handle container, Handle key, Handle value) override {
-    PyObject* stored = as_object(key);
-    if (stored == Py_True) stored = classes_.true_key.ptr();
-    if (stored == Py_False) stored = classes_.false_key.ptr();
-    // Nil as a value means that there is no such entry.
-    const bool absent = as_object(value) == Py_None;
-    const int status = absent ? 0 : PyDict_SetItem(hash_part(as_object(container)), stored, as_object(value));
-    drop(key);
-    drop(value);
-    if (status < 0) throw_python_error();
-  }
-  void set_entry(Handle container, double key, Handle value) override {
-    PyObject* object = as_object(container);
-    if (!PyDict_CheckExact(object) && as_object(value) != Py_None) {
-      PyObject* array = field(object, classes_.table_array);
-      const auto size = static_cast<double>(Py_SIZE(array));
-      if (key == size + 1) return append_to_array(object, as_object(value));
-      if (key >= 1 && key <= size && key == std::floor(key)) {
-        PyList_SetItem(array, static_cast<Py_ssize_t>(key) - 1, as_object(value));
-        return;
+  Handle table() override { return classes_.table.make(); }
+  Handle hash(const ClassInfo&) override { return classes_.hash.make(); }
+  void fill(Handle container, Entries entries) override {
+    PyObject* table = as_object(container);
+    if (field(table, classes_.table_array)) return fill_further(table, entries);
+    const size_t array_size = count_array(entries);
+    if (!is_plain_hash(entries, array_size)) return fill_slowly(table, entries);
+    if (array_size == 0) {
+      set_field(table, classes_.table_array, classes_.empty_array.inc_ref().ptr());
+    } else {
+      PyObject* array = must(PyList_New(static_cast<Py_ssize_t>(array_size)));
+      for (size_t i = 0; i < array_size; ++i) {
+        PyList_SET_ITEM(array, static_cast<Py_ssize_t>(i), as_object(entries[i].value));
       }
+      set_field(table, classes_.table_array, array);
     }
-    set_entry(container, number_object(key), value);
+    if (array_size == entries.count) {
+      set_field(table, classes_.table_hash, classes_.empty_hash.inc_ref().ptr());
+    } else {
+      set_field(table, classes_.table_pairs, pairs_of({entries.first + array_size, entries.count - array_size}));
+    }
   }
 
   Handle vector(const ClassInfo&) override {
@@ -224,20 +224,29 @@ class PythonBuilder final : public t7::Builder {
     }
     return object.release().ptr();
   }
-  Handle fields() override { return must(PyDict_New()); }
-  Handle fields_as_table(Handle fields) override {
-    PyObject* table = make_container(classes_.table);
-    set_field(table, classes_.table_hash, as_object(fields));
-    return table;
+  void fill_fields(Handle object, Entries entries) override {
+    nb::object pairs = nb::steal(pairs_of(entries));
+    if (is_plain(as_object(object))) {
+      set_field(as_object(object), classes_.object_pairs, pairs.release().ptr());
+    } else {
+      give_fields(object, dictionary_of(pairs));
+    }
   }
-  void set_state(Handle object, Handle state) override {
-    nb::object fields = nb::steal(as_object(state));
-    if (!PyDict_CheckExact(fields.ptr())) fields = dictionary_of(fields);
+  void set_fields(Handle object, Handle table) override {
+    nb::object items = nb::steal(as_object(table)).attr("items")();
+    nb::object fields = checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), items.ptr()));
     if (is_plain(as_object(object))) {
       set_field(as_object(object), classes_.object_fields, fields.release().ptr());
     } else {
-      unfilled.append(nb::make_tuple(nb::handle(as_object(object)), fields, take_version(object)));
+      give_fields(object, std::move(fields));
     }
+  }
+  Handle table_of_fields(Handle object) override {
+    nb::object fields = nb::steal(PyDict_New());
+    if (is_plain(as_object(object))) fields = nb::handle(as_object(object)).attr("fields");
+    return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(classes_.table.type), fields.ptr()))
+        .release()
+        .ptr();
   }
   void set_payload(Handle object, Handle value) override {
     nb::object payload = nb::steal(as_object(value));
@@ -245,7 +254,7 @@ class PythonBuilder final : public t7::Builder {
       set_field(as_object(object), classes_.object_fields, must(PyDict_New()));
       set_field(as_object(object), classes_.object_payload, payload.release().ptr());
     } else {
-      unfilled.append(nb::make_tuple(nb::handle(as_object(object)), payload, take_version(object)));
+      give_fields(object, std::move(payload));
     }
   }
 
@@ -279,50 +288,96 @@ class PythonBuilder final : public t7::Builder {
  private:
   bool is_plain(PyObject* object) const { return PyObject_TypeCheck(object, classes_.object.type); }
 
-  PyObject* make_container(const SlotClass& container) {
-    PyObject* object = container.make();
-    set_field(object, classes_.table_array, classes_.empty_array.inc_ref().ptr());
-    set_field(object, classes_.table_hash, classes_.empty_hash.inc_ref().ptr());
-    return object;
+  void give_fields(Handle object, nb::object fields) {
+    unfilled.append(nb::make_tuple(nb::handle(as_object(object)), fields, take_version(object)));
   }
 
-  // Where keys other than 1, 2, ... go: an object's fields, or a table's second part.
-  PyObject* hash_part(PyObject* container) {
-    if (PyDict_CheckExact(container)) return container;
-    if (field(container, classes_.table_hash) == classes_.empty_hash.ptr()) {
-      set_field(container, classes_.table_hash, must(PyDict_New()));
+  // How many entries at the start have the keys 1, 2, 3, ...
+  static size_t count_array(Entries entries) {
+    size_t size = 0;
+    while (size < entries.count && entries[size].has_number && !entries[size].is_nil &&
+           entries[size].number == static_cast<double>(size + 1)) {
+      ++size;
     }
-    return field(container, classes_.table_hash);
+    return size;
   }
 
-  // Adds the value of the next key, and moves over those after it that came earlier.
-  void append_to_array(PyObject* table, PyObject* value) {
-    nb::object next = nb::steal(value);
-    if (field(table, classes_.table_array) == classes_.empty_array.ptr()) {
-      set_field(table, classes_.table_array, must(PyList_New(0)));
+  // Can no other entry belong to the array, and is none nil?
+  static bool is_plain_hash(Entries entries, size_t array_size) {
+    const auto most = static_cast<double>(entries.count);
+    for (size_t i = array_size; i < entries.count; ++i) {
+      const Entry& entry = entries[i];
+      if (entry.is_nil || (entry.has_number && entry.number >= 1 && entry.number <= most)) return false;
     }
-    PyObject* array = field(table, classes_.table_array);
-    PyObject* hash = field(table, classes_.table_hash);
-    while (next.is_valid()) {
-      if (PyList_Append(array, next.ptr()) < 0) throw_python_error();
-      next.reset();
-      if (hash == classes_.empty_hash.ptr() || PyDict_GET_SIZE(hash) == 0) return;
-      nb::object key = nb::steal(must(PyLong_FromSsize_t(PyList_GET_SIZE(array) + 1)));
-      if (PyObject* moved = PyDict_GetItemWithError(hash, key.ptr())) {
-        next = nb::borrow(moved);
-        PyDict_DelItem(hash, key.ptr());
+    return true;
+  }
+
+  // Keys in an order that Lua's `pairs` does not give: through the table's own methods.
+  void fill_slowly(PyObject* table, Entries entries) {
+    set_field(table, classes_.table_array, classes_.empty_array.inc_ref().ptr());
+    set_field(table, classes_.table_hash, classes_.empty_hash.inc_ref().ptr());
+    for (const Entry& entry : entries) set_item(table, entry);
+  }
+
+  // The next part of a long table.
+  void fill_further(PyObject* table, Entries entries) {
+    nb::object hash = nb::handle(table).attr("_hash");
+    const bool is_array = hash.is(classes_.empty_hash) && PyList_CheckExact(field(table, classes_.table_array));
+    for (const Entry& entry : entries) {
+      PyObject* array = field(table, classes_.table_array);
+      const bool follows = is_array && entry.has_number && !entry.is_nil &&
+                           entry.number == static_cast<double>(PyList_GET_SIZE(array) + 1) &&
+                           field(table, classes_.table_hash) == classes_.empty_hash.ptr();
+      if (follows) {
+        nb::object value = nb::steal(as_object(entry.value));
+        if (PyList_Append(array, value.ptr()) < 0) throw_python_error();
+      } else if (!entry.has_number && !entry.is_nil && !hash.is(classes_.empty_hash)) {
+        nb::object key = nb::steal(stored_key(entry));
+        nb::object value = nb::steal(as_object(entry.value));
+        if (PyDict_SetItem(hash.ptr(), key.ptr(), value.ptr()) < 0) throw_python_error();
+      } else {
+        set_item(table, entry);
+        hash = nb::borrow(field(table, classes_.table_hash));
       }
     }
   }
 
-  nb::object dictionary_of(const nb::object& table) {
-    nb::object result = nb::steal(must(PyDict_New()));
-    PyObject* array = field(table.ptr(), classes_.table_array);
-    for (Py_ssize_t i = 0; i < Py_SIZE(array); ++i) {
-      nb::object key = nb::steal(must(PyLong_FromSsize_t(i + 1)));
-      PyDict_SetItem(result.ptr(), key.ptr(), PyList_GET_ITEM(array, i));
+  void set_item(PyObject* table, const Entry& entry) {
+    nb::object key = nb::steal(key_object(entry));
+    nb::object value = nb::steal(as_object(entry.value));
+    if (PyObject_SetItem(table, key.ptr(), value.ptr()) < 0) throw_python_error();
+  }
+
+  PyObject* key_object(const Entry& entry) {
+    return entry.has_number ? number_object(entry.number) : as_object(entry.key);
+  }
+
+  // A new reference; true and false are kept apart from 1 and 0.
+  PyObject* stored_key(const Entry& entry) {
+    PyObject* key = key_object(entry);
+    if (key == Py_True) key = nb::object(classes_.true_key).release().ptr();
+    if (key == Py_False) key = nb::object(classes_.false_key).release().ptr();
+    return key;
+  }
+
+  // (key, value, key, value, ...): becomes a dictionary when somebody looks.
+  PyObject* pairs_of(Entries entries) {
+    PyObject* pairs = must(PyTuple_New(static_cast<Py_ssize_t>(2 * entries.count)));
+    Py_ssize_t position = 0;
+    for (const Entry& entry : entries) {
+      PyTuple_SET_ITEM(pairs, position++, stored_key(entry));
+      PyTuple_SET_ITEM(pairs, position++, as_object(entry.value));
     }
-    if (PyDict_Update(result.ptr(), field(table.ptr(), classes_.table_hash)) < 0) throw_python_error();
+    return pairs;
+  }
+
+  static nb::object dictionary_of(const nb::object& pairs) {
+    nb::object result = nb::steal(must(PyDict_New()));
+    for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(pairs.ptr()); i += 2) {
+      PyObject* value = PyTuple_GET_ITEM(pairs.ptr(), i + 1);
+      if (value == Py_None) continue;
+      if (PyDict_SetItem(result.ptr(), PyTuple_GET_ITEM(pairs.ptr(), i), value) < 0) throw_python_error();
+    }
     return result;
   }
 

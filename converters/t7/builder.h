@@ -4,6 +4,7 @@
 // and hands out handles to them. Each handle that the reader is given is one reference,
 // which it gives back through a call that says "takes", or through `drop`.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,27 @@
 namespace relume::t7 {
 
 using Handle = void*;
+
+// A key and its value. A number as a key comes as such, without a handle.
+struct Entry {
+  union {
+    Handle key;
+    double number;
+  };
+  Handle value = nullptr;
+  bool has_number = false;
+  bool is_nil = false;  // the value, which then stands for no entry at all
+
+  Entry() : key(nullptr) {}
+};
+
+struct Entries {
+  const Entry* first;
+  size_t count;
+  const Entry* begin() const { return first; }
+  const Entry* end() const { return first + count; }
+  const Entry& operator[](size_t i) const { return first[i]; }
+};
 
 enum class ClassKind : uint8_t { tensor, storage, hash, vector, generator, other };
 
@@ -40,19 +62,20 @@ class Builder {
   virtual Handle storage(const Ref<Storage>& storage, const ClassInfo& info) = 0;
   virtual Handle tensor(const Tensor& tensor, const ClassInfo& info) = 0;
 
-  // Containers are announced empty, so that what they hold can refer to them.
+  // Containers are announced empty, so that what they hold can refer to them, and are
+  // filled once everything in them is complete, long ones in several parts. Filling takes
+  // the keys and the values.
   virtual Handle table() = 0;
   virtual Handle hash(const ClassInfo& info) = 0;
-  virtual void set_entry(Handle container, Handle key, Handle value) = 0;  // takes key and value
-  virtual void set_entry(Handle container, double key, Handle value) = 0;  // takes value
+  virtual void fill(Handle container, Entries entries) = 0;
   virtual Handle vector(const ClassInfo& info) = 0;
   virtual void append(Handle vector, Handle value) = 0;  // takes value
 
+  // An object's fields are a table in the file; hardly ever does anything else refer to it.
   virtual Handle object(ClassInfo& info, double version) = 0;
-  // The table that an object's fields go into; then it is given to the object.
-  virtual Handle fields() = 0;
-  virtual Handle fields_as_table(Handle fields) = 0;  // takes fields; for who refers to them
-  virtual void set_state(Handle object, Handle state) = 0;  // takes state: its fields, or a table
+  virtual void fill_fields(Handle object, Entries entries) = 0;
+  virtual void set_fields(Handle object, Handle table) = 0;  // takes a table met elsewhere
+  virtual Handle table_of_fields(Handle object) = 0;         // a new reference
   // What a class wrote that has a format of its own: one value, or bytes nobody can split.
   virtual void set_payload(Handle object, Handle value) = 0;  // takes value
   virtual Handle bytes(std::string_view bytes) = 0;
@@ -76,14 +99,13 @@ class NullBuilder final : public Builder {
   Handle tensor(const Tensor&, const ClassInfo&) override { return nullptr; }
   Handle table() override { return nullptr; }
   Handle hash(const ClassInfo&) override { return nullptr; }
-  void set_entry(Handle, Handle, Handle) override {}
-  void set_entry(Handle, double, Handle) override {}
+  void fill(Handle, Entries) override {}
   Handle vector(const ClassInfo&) override { return nullptr; }
   void append(Handle, Handle) override {}
   Handle object(ClassInfo&, double) override { return nullptr; }
-  Handle fields() override { return nullptr; }
-  Handle fields_as_table(Handle) override { return nullptr; }
-  void set_state(Handle, Handle) override {}
+  void fill_fields(Handle, Entries) override {}
+  void set_fields(Handle, Handle) override {}
+  Handle table_of_fields(Handle) override { return nullptr; }
   void set_payload(Handle, Handle) override {}
   Handle bytes(std::string_view) override { return nullptr; }
   Handle function(int, std::string_view) override { return nullptr; }

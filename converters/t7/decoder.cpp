@@ -218,8 +218,7 @@ int32_t Decoder::read_count(const char* what, int64_t smallest) {
   const int64_t at = offset();
   const int32_t count = read_int();
   if (count < 0) fail("damaged", at, "the size of ", what, " is negative: ", count);
-  if (count > source_.remaining() / smallest + 1 ||
-      (form_.encoding == Encoding::binary && count > source_.remaining() / smallest)) {
+  if (count * smallest > source_.remaining() + slack()) {
     fail("truncated", at, "the size of ", what, " is ", count, ", but only ", source_.remaining(),
          " bytes are left in the file");
   }
@@ -230,7 +229,7 @@ int64_t Decoder::read_long_count(const char* what, int64_t smallest) {
   const int64_t at = offset();
   const int64_t count = read_long();
   if (count < 0) fail("damaged", at, "the size of ", what, " is negative: ", count);
-  if (count > source_.remaining() / smallest + 1) {
+  if (count > source_.remaining() || count * smallest > source_.remaining() + slack()) {
     fail("truncated", at, "the size of ", what, " is ", count, ", but only ", source_.remaining(),
          " bytes are left in the file");
   }

@@ -64,6 +64,8 @@ class Decoder {
   T read_token(const char* what);
   std::string_view token(const char* what);
   void skip_line_end();
+  // In ASCII the last line end may be missing.
+  int64_t slack() const { return form_.encoding == Encoding::ascii ? 1 : 0; }
   void read_binary_elements(void* target, DType dtype, int64_t count);
   void read_ascii_elements(void* target, DType dtype, int64_t count);
 

@@ -10,7 +10,10 @@
 namespace relume::t7 {
 
 enum class ItemKind : uint8_t {
-  nil, number, not_a_number, boolean, string, fields, table, storage, tensor, object, function,
+  nil, number, not_a_number, boolean, string,
+  open_fields,  // the table of an object's fields, while it is read
+  fields,       // afterwards; its handle is the object
+  table, storage, tensor, object, function,
   unfinished,  // an object whose head is being read: nothing may refer to it yet
 };
 
@@ -21,14 +24,19 @@ struct Item {
   double number = 0;  // a number that is a key has no handle
 };
 
-struct MemoEntry {
-  Item item;                // `handle` is one reference
-  bool used = false;
-  int64_t offset = 0;       // in the file, where the object was met
-  // Of a storage:
+// A storage, for the tensors that look at it.
+struct StorageRecord {
   const ClassInfo* info = nullptr;
   int64_t elements = 0;
-  Ref<Storage> storage;     // null while only the structure is checked
+  Ref<Storage> storage;  // null while only the structure is checked
+};
+
+struct MemoEntry {
+  Handle handle = nullptr;  // one reference
+  int64_t offset = 0;       // in the file, where the object was met
+  ItemKind kind = ItemKind::nil;
+  bool used = false;
+  int32_t storage = -1;     // which StorageRecord
 };
 
 class Memo {
@@ -44,15 +52,24 @@ class Memo {
   }
 
   // Indices count up from 1 in the files that Torch7 writes; any other is welcome too.
-  MemoEntry& add(int32_t index, Item item, int64_t offset) {
+  MemoEntry& add(int32_t index, ItemKind kind, Handle handle, int64_t offset) {
     if (index == static_cast<int64_t>(dense_.size()) + 1) dense_.emplace_back();
     const bool is_dense = index >= 1 && index <= static_cast<int64_t>(dense_.size());
     MemoEntry& entry = is_dense ? dense_[static_cast<size_t>(index) - 1] : sparse_[index];
-    entry.item = item;
+    entry.kind = kind;
+    entry.handle = handle;
     entry.used = true;
     entry.offset = offset;
     newest_ = std::max(newest_, offset);
     return entry;
+  }
+
+  void add_storage(int32_t index, StorageRecord record, int64_t offset) {
+    add(index, ItemKind::storage, nullptr, offset).storage = static_cast<int32_t>(storages_.size());
+    storages_.push_back(std::move(record));
+  }
+  const StorageRecord& storage_of(const MemoEntry& entry) const {
+    return storages_[static_cast<size_t>(entry.storage)];
   }
 
   // Forgets the objects that were met at `offset` or later.
@@ -60,7 +77,7 @@ class Memo {
     if (newest_ < offset) return;
     for (MemoEntry& entry : dense_) {
       if (entry.used && entry.offset >= offset) {
-        builder.drop(entry.item.handle);
+        builder.drop(entry.handle);
         entry = MemoEntry();
       }
     }
@@ -69,7 +86,7 @@ class Memo {
         ++entry;
         continue;
       }
-      builder.drop(entry->second.item.handle);
+      builder.drop(entry->second.handle);
       entry = sparse_.erase(entry);
     }
   }
@@ -78,6 +95,7 @@ class Memo {
   int64_t newest_ = -1;
   std::vector<MemoEntry> dense_;
   std::unordered_map<int32_t, MemoEntry> sparse_;
+  std::vector<StorageRecord> storages_;
 };
 
 }  // namespace relume::t7

@@ -24,6 +24,7 @@ Reader::Reader(Reader& parent, int64_t offset, Builder& nothing)
   for (size_t i = 0; i + 1 < parent.frames_.size(); ++i) {
     Frame frame = parent.frames_[i];
     frame.item.handle = frame.key.handle = nullptr;
+    frame.first_entry = 0;
     frames_.push_back(frame);
   }
 }

@@ -43,6 +43,7 @@ const char* kind_name(ItemKind kind) {
     case ItemKind::not_a_number: return "a number";
     case ItemKind::boolean: return "a boolean";
     case ItemKind::string: return "a string";
+    case ItemKind::open_fields:
     case ItemKind::fields:
     case ItemKind::table: return "a table";
     case ItemKind::storage: return "a storage";
@@ -115,6 +116,10 @@ Reader::~Reader() {
     if (frame.has_key) builder_.drop(frame.key.handle);
     builder_.drop(frame.item.handle);
   }
+  for (const Entry& entry : entries_) {
+    if (!entry.has_number) builder_.drop(entry.key);
+    builder_.drop(entry.value);
+  }
   memo_.forget_from(INT64_MIN, builder_);
 }
 
@@ -146,8 +151,7 @@ Item Reader::run() {
     }
     if (!complete) {
       const Frame& frame = frames_.back();
-      const bool is_container = frame.kind == FrameKind::table || frame.kind == FrameKind::vector;
-      if (!is_container || frame.remaining > 0) continue;
+      if (frame.remaining > 0) continue;
       item = close();
     }
     while (!frames_.empty() && deliver(item)) item = close();
@@ -162,43 +166,65 @@ void Reader::push(FrameKind kind, const Item& item, int64_t remaining, ClassInfo
   frame.remaining = remaining;
   frame.info = info;
   frame.start = decoder_.offset();
+  frame.first_entry = entries_.size();
   frames_.push_back(frame);
 }
 
+// Completes the innermost container.
 Item Reader::close() {
-  const Item item = frames_.back().item;
+  const Frame frame = frames_.back();
+  if (frame.kind == FrameKind::table || frame.kind == FrameKind::fields) hand_over_entries(frame);
+  if (frame.kind == FrameKind::fields) {
+    if (MemoEntry* entry = memo_.find(frame.index)) entry->kind = ItemKind::fields;
+  }
   frames_.pop_back();
-  return item;
+  return frame.item;
 }
 
-// Puts a complete value into the open container; true when that completes the container.
+void Reader::hand_over_entries(const Frame& frame) {
+  const Entries entries{entries_.data() + frame.first_entry, entries_.size() - frame.first_entry};
+  try {
+    if (frame.kind == FrameKind::table) {
+      builder_.fill(frame.item.handle, entries);
+    } else {
+      builder_.fill_fields(frame.item.handle, entries);
+    }
+  } catch (...) {
+    entries_.resize(frame.first_entry);  // the builder has taken them
+    throw;
+  }
+  entries_.resize(frame.first_entry);
+}
+
+bool Reader::expects_key() const {
+  if (frames_.empty()) return false;
+  const Frame& frame = frames_.back();
+  return !frame.has_key && (frame.kind == FrameKind::table || frame.kind == FrameKind::fields);
+}
+
+// Puts a complete value into the open container; true when that was the last one.
 bool Reader::deliver(Item item) {
   Frame& frame = frames_.back();
   switch (frame.kind) {
     case FrameKind::table:
-      if (!frame.has_key) {
-        if (item.kind == ItemKind::nil || item.kind == ItemKind::not_a_number) {
-          builder_.drop(item.handle);
-          fail("damaged", decoder_.offset(), "a table has ", item.kind == ItemKind::nil ? "nil" : "NaN",
-               " as a key");
-        }
-        frame.key = item;
-        frame.has_key = true;
-        return false;
+    case FrameKind::fields:
+      if (frame.has_key) {
+        add_entry(frame, item);
+        return --frame.remaining == 0;
       }
-      if (parent_ && item.kind == ItemKind::nil) fail("damaged", decoder_.offset(), "nil in a table");
-      frame.has_key = false;
-      if (frame.key.kind == ItemKind::number) {
-        builder_.set_entry(frame.item.handle, frame.key.number, item.handle);
-      } else {
-        builder_.set_entry(frame.item.handle, frame.key.handle, item.handle);
+      if (item.kind == ItemKind::nil || item.kind == ItemKind::not_a_number) {
+        builder_.drop(item.handle);
+        fail("damaged", decoder_.offset(), "a table has ", item.kind == ItemKind::nil ? "nil" : "NaN",
+             " as a key");
       }
-      return --frame.remaining == 0;
+      frame.key = item;
+      frame.has_key = true;
+      return false;
     case FrameKind::vector:
       builder_.append(frame.item.handle, item.handle);
       return --frame.remaining == 0;
     case FrameKind::object:
-      deliver_state(frame, item);
+      deliver_fields(frame, item);
       return true;
     case FrameKind::function:
       if (item.kind != ItemKind::table) {
@@ -212,8 +238,28 @@ bool Reader::deliver(Item item) {
   return true;
 }
 
-void Reader::deliver_state(Frame& frame, Item item) {
-  if (item.kind == ItemKind::fields || item.kind == ItemKind::table) return builder_.set_state(frame.item.handle, item.handle);
+void Reader::add_entry(Frame& frame, const Item& value) {
+  if (parent_ && value.kind == ItemKind::nil) fail("damaged", decoder_.offset(), "nil in a table");
+  constexpr size_t kMostAtOnce = 4096;
+  Entry entry;
+  entry.has_number = frame.key.kind == ItemKind::number;
+  if (entry.has_number) {
+    entry.number = frame.key.number;
+  } else {
+    entry.key = frame.key.handle;
+  }
+  entry.value = value.handle;
+  entry.is_nil = value.kind == ItemKind::nil;
+  entries_.push_back(entry);
+  frame.has_key = false;
+  if (frame.kind == FrameKind::table && entries_.size() - frame.first_entry >= kMostAtOnce) {
+    hand_over_entries(frame);
+  }
+}
+
+void Reader::deliver_fields(Frame& frame, Item item) {
+  if (item.kind == ItemKind::fields) return builder_.drop(item.handle);  // they are in place
+  if (item.kind == ItemKind::table) return builder_.set_fields(frame.item.handle, item.handle);
   const int64_t end = decoder_.offset();
   builder_.drop(item.handle);
   if (!take_payload(end)) {
@@ -234,8 +280,7 @@ bool Reader::open(Item& item) {
       const double value = decoder_.read_double();
       item.kind = std::isnan(value) ? ItemKind::not_a_number : ItemKind::number;
       item.number = value;
-      const bool is_key = !frames_.empty() && frames_.back().kind == FrameKind::table && !frames_.back().has_key;
-      if (!is_key) item.handle = builder_.number(value);
+      if (!expects_key()) item.handle = builder_.number(value);
       return false;
     }
     case kString:
@@ -271,24 +316,29 @@ MemoEntry* Reader::known(int32_t index) {
 bool Reader::refer(int32_t index, Item& item, ItemKind first, ItemKind last) {
   MemoEntry* entry = known(index);
   if (!entry) return false;
-  if (entry->item.kind == ItemKind::fields) {
-    entry->item = {ItemKind::table, builder_.fields_as_table(entry->item.handle)};
+  if (entry->kind == ItemKind::fields) {
+    const Handle object = entry->handle;
+    entry->handle = builder_.table_of_fields(object);
+    entry->kind = ItemKind::table;
+    builder_.drop(object);
   }
-  if (entry->item.kind < first || entry->item.kind > last) {
+  if (entry->kind < first || entry->kind > last) {
     fail("damaged", decoder_.offset(), "expected ", kind_name(first), ", found a reference to ",
-         kind_name(entry->item.kind), " (index ", index, ")");
+         kind_name(entry->kind), " (index ", index, ")");
   }
   // Most storages are never met outside of their tensors: they get a handle on demand.
-  if (entry->storage && !entry->item.handle) {
-    entry->item.handle = builder_.storage(entry->storage, *entry->info);
+  if (entry->kind == ItemKind::storage && !entry->handle) {
+    const StorageRecord& record = storage_of(*entry, index);
+    if (record.storage) entry->handle = builder_.storage(record.storage, *record.info);
   }
-  item = {entry->item.kind, builder_.share(entry->item.handle)};
+  item.kind = entry->kind;
+  item.handle = builder_.share(entry->handle);
   return true;
 }
 
 void Reader::remember(int32_t index, const Item& item, int64_t at) {
   check_new_index(index, at);
-  memo_.add(index, {item.kind, builder_.share(item.handle)}, at);
+  memo_.add(index, item.kind, builder_.share(item.handle), at);
 }
 
 void Reader::check_new_index(int32_t index, int64_t at) {
@@ -307,14 +357,18 @@ bool Reader::open_table(Item& item) {
   const int32_t index = decoder_.read_int();
   if (refer(index, item, ItemKind::table, ItemKind::table)) return false;
   const int32_t size = decoder_.read_count("a table", decoder_.smallest_entry());
-  const bool is_state = !frames_.empty() && frames_.back().kind == FrameKind::object;
-  if (is_state) {
-    item = {ItemKind::fields, builder_.fields()};
+  const bool are_fields = !frames_.empty() && frames_.back().kind == FrameKind::object;
+  if (are_fields) {
+    const Handle object = frames_.back().item.handle;
+    remember(index, {ItemKind::open_fields, object}, at);
+    item = {ItemKind::fields, builder_.share(object)};
+    push(FrameKind::fields, item, size);
+    frames_.back().index = index;
   } else {
     item = {ItemKind::table, builder_.table()};
+    remember(index, item, at);
+    push(FrameKind::table, item, size);
   }
-  remember(index, item, at);
-  push(FrameKind::table, item, size);
   return true;
 }
 
@@ -400,17 +454,19 @@ void Reader::read_storage(int32_t index, ClassInfo& info, int64_t at) {
     storage = Storage::allocate(static_cast<size_t>(elements) * item_size(info.dtype), info.dtype);
   }
   decoder_.read_elements(storage ? storage->data : nullptr, info.dtype, elements);
-  MemoEntry& entry = memo_.add(index, {ItemKind::storage, nullptr}, at);
-  entry.info = &info;
-  entry.elements = elements;
-  entry.storage = std::move(storage);
+  memo_.add_storage(index, {&info, elements, std::move(storage)}, at);
 }
 
-// The storage that follows a tensor's sizes: nil, a new one, or one that was met before.
-MemoEntry Reader::read_storage_of(const ClassInfo& tensor_class) {
+const StorageRecord& Reader::storage_of(const MemoEntry& entry, int32_t index) {
+  return memo_.find(index) == &entry ? memo_.storage_of(entry) : parent_->storage_of(entry, index);
+}
+
+// The storage that follows a tensor's sizes: a new one, or one that was met before; none
+// (without class information) where nil stands for it.
+StorageRecord Reader::read_storage_of(const ClassInfo& tensor_class) {
   const int64_t at = decoder_.offset();
   const int32_t tag = decoder_.read_int();
-  if (tag == kNil) return MemoEntry();
+  if (tag == kNil) return StorageRecord();
   if (tag != kTorch) {
     fail("damaged", at, "expected the storage of a tensor of class ", tensor_class.name,
          ", found an object of type ", tag);
@@ -427,19 +483,20 @@ MemoEntry Reader::read_storage_of(const ClassInfo& tensor_class) {
     read_storage(index, info, index_at);
   }
   const MemoEntry& entry = *known(index);
-  if (entry.item.kind != ItemKind::storage) {
+  if (entry.kind != ItemKind::storage) {
     fail("damaged", at, "expected the storage of a tensor of class ", tensor_class.name,
-         ", found a reference to ", kind_name(entry.item.kind), " (index ", index, ")");
+         ", found a reference to ", kind_name(entry.kind), " (index ", index, ")");
   }
-  if (entry.info->dtype != tensor_class.dtype) {
-    fail("damaged", at, "a tensor of class ", tensor_class.name, " has a storage of ", name(entry.info->dtype));
+  const StorageRecord& record = storage_of(entry, index);
+  if (record.info->dtype != tensor_class.dtype) {
+    fail("damaged", at, "a tensor of class ", tensor_class.name, " has a storage of ", name(record.info->dtype));
   }
-  return entry;
+  return record;
 }
 
 Item Reader::read_tensor(int32_t index, ClassInfo& info, int64_t at) {
   check_new_index(index, at);
-  memo_.add(index, {ItemKind::unfinished, nullptr}, at);
+  memo_.add(index, ItemKind::unfinished, nullptr, at);
   const int64_t ndim_at = decoder_.offset();
   const int32_t ndim = decoder_.read_count("a tensor's shape", 2);
   if (ndim > kMaxDims) {
@@ -457,8 +514,8 @@ Item Reader::read_tensor(int32_t index, ClassInfo& info, int64_t at) {
     view.shape[0] = 0;
     view.strides[0] = 1;
   }
-  const MemoEntry storage = read_storage_of(info);
-  const bool has_storage = storage.item.kind == ItemKind::storage;
+  const StorageRecord storage = read_storage_of(info);
+  const bool has_storage = storage.info != nullptr;
   if (strict_ && ((ndim > 0 && !has_storage) || (!has_storage && view.offset != 0))) {
     fail("damaged", at, "a tensor has no storage");
   }
@@ -468,7 +525,9 @@ Item Reader::read_tensor(int32_t index, ClassInfo& info, int64_t at) {
     item.handle = builder_.tensor(
         make_view(storage.storage.get(), view.offset, view.sizes(), view.steps(), info.dtype), info);
   }
-  memo_.find(index)->item = {item.kind, builder_.share(item.handle)};
+  MemoEntry& entry = *memo_.find(index);
+  entry.kind = item.kind;
+  entry.handle = builder_.share(item.handle);
   return item;
 }
 
@@ -483,7 +542,7 @@ std::string Reader::path() const {
     const Frame& frame = frames_[i];
     if (frame.kind == FrameKind::function) text += ".upvalues";
     if (frame.kind == FrameKind::vector) text += "[next]";
-    if (frame.kind == FrameKind::table) {
+    if (frame.kind == FrameKind::table || frame.kind == FrameKind::fields) {
       text += !frame.has_key                        ? "<key>"
               : frame.key.kind == ItemKind::number ? message("[", frame.key.number, "]")
                                                    : builder_.describe_key(frame.key.handle);

@@ -30,15 +30,17 @@ class Reader {
   const ClassTable& classes() const { return *classes_; }
 
  private:
-  enum class FrameKind : uint8_t { table, vector, object, function };
+  enum class FrameKind : uint8_t { table, fields, vector, object, function };
   struct Frame {
     FrameKind kind;
     bool has_key = false;
     int64_t remaining = 0;  // entries of a table, values of a vector
     Item item;              // what is being filled; one reference
     Item key;               // of the entry whose value comes next; one reference
+    size_t first_entry = 0; // of a table's entries among `entries_`
     ClassInfo* info = nullptr;
     int64_t start = 0;      // where an object's own data begins
+    int32_t index = 0;      // of a table of fields
   };
 
   // A reader that checks what follows `offset`, as if `parent` had come there.
@@ -47,7 +49,10 @@ class Reader {
   Item run();
   bool open(Item& item);
   bool deliver(Item item);
-  void deliver_state(Frame& frame, Item item);
+  void deliver_fields(Frame& frame, Item item);
+  bool expects_key() const;
+  void add_entry(Frame& frame, const Item& value);
+  void hand_over_entries(const Frame& frame);
   Item close();
   void push(FrameKind kind, const Item& item, int64_t remaining, ClassInfo* info = nullptr);
 
@@ -57,10 +62,11 @@ class Reader {
   Item read_string();
   void read_storage(int32_t index, ClassInfo& info, int64_t at);
   Item read_tensor(int32_t index, ClassInfo& info, int64_t at);
-  MemoEntry read_storage_of(const ClassInfo& tensor_class);
+  StorageRecord read_storage_of(const ClassInfo& tensor_class);
   ClassInfo& read_class(double& version);
   bool refer(int32_t index, Item& item, ItemKind first, ItemKind last);
   MemoEntry* known(int32_t index);
+  const StorageRecord& storage_of(const MemoEntry& entry, int32_t index);
   void remember(int32_t index, const Item& item, int64_t at);
   void check_new_index(int32_t index, int64_t at);
 
@@ -78,6 +84,7 @@ class Reader {
   ClassTable own_classes_;
   ClassTable* classes_ = &own_classes_;
   std::vector<Frame> frames_;
+  std::vector<Entry> entries_;  // complete entries of the open tables, outermost first
   Memo memo_;
   int32_t highest_index_ = 0;
   bool strict_ = false;

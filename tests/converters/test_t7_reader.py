@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import struct
 import sys
 from pathlib import Path
 
@@ -191,6 +192,61 @@ def test_depth_is_no_limit():
         depth += 1
     assert depth == 200_000
     assert value is True
+
+
+def integer(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)
+
+
+def number(value: float) -> bytes:
+    return integer(1) + struct.pack("<d", value)
+
+
+def text(value: str) -> bytes:
+    return integer(2) + integer(len(value)) + value.encode()
+
+
+def boolean(value: bool) -> bytes:
+    return integer(5) + integer(value)
+
+
+def table_of(pairs: list) -> bytes:
+    """A table as Torch7 writes it; keys and values are numbers, strings and booleans."""
+    data = integer(3) + integer(1) + integer(len(pairs))
+    for pair in pairs:
+        for value in pair:
+            kinds = {bool: boolean, str: text, int: number, float: number}
+            data += kinds[type(value)](value)
+    return data
+
+
+@pytest.mark.parametrize("count", [3, 4095, 4096, 4097, 10_000])
+@pytest.mark.parametrize("order", ["up", "down", "mixed", "names first", "names last", "odd"])
+def test_keys_of_long_tables(count, order):
+    numbers = [(i, i * 10) for i in range(1, count + 1)]
+    names = [(f"k{i}", i) for i in range(count)]
+    pairs = {
+        "up": numbers,
+        "down": numbers[::-1],
+        "mixed": [pair for both in zip(names, numbers, strict=True) for pair in both],
+        "names first": names + numbers,
+        "names last": numbers + names,
+        "odd": [(2.5, "half"), (True, "true"), (-1, "minus"), (0, "zero"), *numbers, (False, 1)],
+    }[order]
+    table = rl.loads(table_of(pairs))
+    assert len(table) == count
+    assert list(table) == [i * 10 for i in range(1, count + 1)]
+    assert len(table.items()) == len(pairs)
+    assert all(table[key] == value for key, value in pairs)
+    assert all(type(key) in (bool, int, float, str) for key in table.keys())  # noqa: SIM118
+
+
+def test_table_with_holes_and_repeated_keys():
+    table = rl.loads(table_of([(4, "d"), (1, "a"), (2, "b"), (1, "again")]))
+    assert sorted(table.keys()) == [1, 2, 4]
+    assert table[1] == "again"
+    assert list(table) == ["again", "b"]
+    assert not table.is_list()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -92,6 +92,9 @@ class Table:
     torch_typename = "table"
 
     def __init__(self, values: Any = ()):
+        if type(values) is list and values and all(value is not None for value in values):
+            self._set_parts(values.copy(), EMPTY_HASH)
+            return
         self._set_parts(EMPTY_ARRAY, EMPTY_HASH)
         for key, value in values.items() if hasattr(values, "items") else enumerate(values, 1):
             self[key] = value

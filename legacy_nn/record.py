@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import relume as rl
 from relume import _C, Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
-
-FLOATING = frozenset([rl.float64, rl.float32, rl.float16])
 
 
 def as_leaf(tensor: Tensor) -> Tensor:
     """A leaf on the same memory; one that wants a gradient when it can have one."""
     leaf = tensor.detach()
-    return leaf.requires_grad_() if leaf.dtype in FLOATING else leaf
+    try:
+        return leaf.requires_grad_()
+    except RuntimeError:  # integers have none
+        return leaf
 
 
 class Record:
@@ -29,29 +29,27 @@ class Record:
         output: what `compute` gave, on the tape.
     """
 
-    __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions", "wanted")
+    __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions")
 
     def __init__(self, input: Activation, parameters: list, compute: Callable, *extra: Any) -> None:
-        leaves: list = []
-        tape_input: Activation
         if isinstance(input, Tensor):
-            tape_input = as_leaf(input)
-            leaves.append(tape_input)
+            tape_input: Activation = as_leaf(input)
             self.inputs = [input]
+            self.leaves: list = [tape_input]
         else:
+            leaves: list = []
             tape_input = nested.map_tensors(lambda t: add_to(leaves, as_leaf(t)), input)
             self.inputs = nested.tensors_in(input)
-        self.input_count = len(leaves)
-        for parameter in parameters:
-            leaves.append(None if parameter is None else parameter.detach().requires_grad_())
-        self.leaves = leaves
+            self.leaves = leaves
+        self.input_count = len(self.inputs)
         self.extra = extra
-        self.output = compute(tape_input, *leaves[self.input_count :], *extra)
+        if parameters:
+            own = [None if p is None else p.detach().requires_grad_() for p in parameters]
+            self.leaves += own
+            self.output = compute(tape_input, *own, *extra)
+        else:
+            self.output = compute(tape_input, *extra)
         self.versions = [tensor._version for tensor in self.inputs]
-        # The places of the leaves that can have a gradient.
-        self.wanted = [
-            i for i, leaf in enumerate(leaves) if leaf is not None and leaf.requires_grad
-        ]
 
     def input_became(self, *inputs: Tensor) -> None:
         """An in-place layer has changed its input: this is what backward will be given."""
@@ -83,7 +81,11 @@ class Record:
         result: list = [None] * len(self.leaves)
         outputs, gradients = match(layer, self.output, gradOutput)
         split = self.input_count
-        places = [i for i in self.wanted if (of_input if i < split else of_rest)]
+        places = [
+            i
+            for i, leaf in enumerate(self.leaves)
+            if leaf is not None and (of_input if i < split else of_rest) and leaf.requires_grad
+        ]
         if outputs and places:
             chosen = [self.leaves[i] for i in places]
             found = _C.run_backward(outputs, gradients, chosen, True, False, True)

@@ -7,11 +7,16 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.text import Text
-
 import relume
-from relume.command_line.inspect import tree_lines
-from relume.command_line.output import Stopwatch, bytes_text, console, print_table, progress
+from relume.command_line.output import (
+    Stopwatch,
+    bytes_text,
+    console,
+    print_lines,
+    print_table,
+    progress,
+)
+from relume.command_line.tree import Tree
 from relume.converters import object_tree, weights
 
 EXAMPLES = Path(relume.__file__).parent / "examples"
@@ -34,10 +39,9 @@ def demo(*, length: int, folder: Path | None) -> bool:
 
     watch = heading(f"1. What is in {MODEL.name} ({bytes_text(MODEL.stat().st_size)})")
     checkpoint = relume.load(MODEL)
-    nodes = object_tree.walk(checkpoint)
+    tree = Tree(object_tree.walk(checkpoint))
     done("read and look into", watch)
-    for line in tree_lines(nodes, depth=2, everything=False, guides=out.is_terminal):
-        out.print(Text.from_markup(line) if out.is_terminal else Text.from_markup(line).plain)
+    print_lines(tree.lines(depth=2, everything=False, guides=out.is_terminal))
 
     expected = EXPECTED.read_text().rstrip("\n").removeprefix(PRIME)[:length]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
+from rich.text import Text
 
 PIPE_WIDTH = 10_000  # text in a pipe is never wrapped or cut
 
@@ -46,6 +47,16 @@ def print_table(
             for cell, width, name in zip(line, widths, columns, strict=True)
         ]
         print("  ".join(padded).rstrip())
+
+
+def print_lines(lines: Iterable[list[tuple[str, str]]]) -> None:
+    """Lines of pieces (text, style)."""
+    out = console()
+    for pieces in lines:
+        if out.is_terminal:
+            out.print(Text.assemble(*pieces))
+        else:
+            print("".join([text for text, _ in pieces]).rstrip())
 
 
 @contextmanager

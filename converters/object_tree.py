@@ -37,6 +37,7 @@ SCRATCH = frozenset(
     copiedInput total_weight_tensor target sharedClones fg bg forwardnodes backwardnodes innode
     outnode""".split()
 )
+PLAIN_TYPES = frozenset({type(None), bool, int, float, str, bytes})
 LONGEST_PATH = 1000
 SCRATCH_PREFIXES = ("grad", "_", "buffer", "save_", "input", "output")
 
@@ -120,7 +121,7 @@ def memory_of(tensor: Tensor) -> tuple[Any, ...]:
 
 def is_plain(value: Any) -> bool:
     """Is it a number, a string, a boolean or nothing?"""
-    return value is None or isinstance(value, (bool, int, float, str, bytes))
+    return type(value) in PLAIN_TYPES
 
 
 def key_text(key: Any) -> str:
@@ -157,10 +158,9 @@ def fields_of(value: Any) -> Iterator[tuple[Any, Any]]:
     Layers come before what refers to them, so that a layer's path is where it sits in its
     network.
     """
-    pairs = list(_pairs(value))
-    if not is_table(value):
-        pairs.sort(key=lambda pair: pair[0] != "modules")
-    return iter(pairs)
+    if is_table(value):
+        return iter(_pairs(value))
+    return iter(sorted(_pairs(value), key=lambda pair: pair[0] != "modules"))
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:

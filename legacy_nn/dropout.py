@@ -34,10 +34,14 @@ class NoiseLayer(Module):
         pass
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        output = self.compute(input.detach())
+        source = input.detach()
+        output = self.compute(source)
         if self.inplace:
-            input.detach().copy_(output)
+            if output is not source:
+                source.copy_(output)
             output = input
+        elif output is source:
+            output = source.clone()  # a layer after this one may overwrite it
         self.output = output
         return output
 

@@ -8,7 +8,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.linear import read_sizes
-from relume.legacy_nn.module import Module
+from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import positive_dimension
 from relume.legacy_nn.types import dtype_of, long_storage, sizes_of
@@ -252,8 +252,18 @@ class Replicate(ShapeLayer):
         return input.unsqueeze(dim).expand(tuple(shape))
 
 
+class CopyingLayer(ShapeLayer):
+    """The base of layers whose output Torch7 copies, although it could be a view: what comes
+    after may overwrite it."""
+
+    @derived
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = super().updateOutput(input).clone()
+        return self.output
+
+
 @register("nn.Select")
-class Select(ShapeLayer):
+class Select(CopyingLayer):
     """One slice of the input.
 
     Args:
@@ -274,7 +284,7 @@ class Select(ShapeLayer):
 
 
 @register("nn.Narrow")
-class Narrow(ShapeLayer):
+class Narrow(CopyingLayer):
     """Some neighbouring slices of the input.
 
     Args:

@@ -267,6 +267,34 @@ def test_user_classes_work_inside_containers(layer):
     assert net.parameters()[1][0].tolist() == legacy_gradient.tolist()
 
 
+@pytest.mark.parametrize("first", [nn.Dropout().evaluate(), nn.Narrow(1, 1, 2), nn.Dropout(0)])
+def test_in_place_layers_do_not_reach_the_input(first):
+    x = rl.tensor([[-1.0, 2.0], [3.0, -4.0]])
+    nn.Sequential().add(first).add(nn.ReLU(True)).forward(x)
+    assert x.tolist() == [[-1.0, 2.0], [3.0, -4.0]]
+
+
+def test_in_place_chain_gives_the_gradients_of_its_copy():
+    rl.manual_seed(3)
+    x, g = rl.randn([4, 3], dtype=rl.float64), rl.randn([4, 2], dtype=rl.float64)
+
+    def net(inplace):
+        rl.manual_seed(5)
+        layers = [nn.Linear(3, 2), nn.Sigmoid(), nn.MulConstant(2, inplace), nn.ELU(0.5, inplace)]
+        chain = nn.Sequential()
+        for layer in [*layers, nn.LeakyReLU(0.1, inplace), nn.HardTanh(-1, 1.2, inplace)]:
+            chain.add(layer)
+        return chain
+
+    results = []
+    for inplace in (False, True):
+        chain = net(inplace)
+        chain.zeroGradParameters()
+        output = chain.forward(x).clone()
+        results.append([output, chain.backward(x, g), *chain.parameters()[1]])
+    assert difference(results[1], results[0]) < EXACT
+
+
 def test_register_and_subclass():
     @nn.register("nn.AddScalarForTest")
     class AddScalarForTest(nn.Module):

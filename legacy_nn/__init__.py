@@ -34,6 +34,7 @@ from relume.legacy_nn import (
     selection,
     shape_layers,
     table_layers,
+    volumetric,
 )
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
@@ -61,6 +62,7 @@ _ROOMS = (
     composite,
     margin_criterion,
     plane_layers,
+    volumetric,
 )
 
 __all__ = [

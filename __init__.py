@@ -75,6 +75,7 @@ _LAZY_NAMES = {
     "loads": "relume.converters",
     "save": "relume.converters",
     "dumps": "relume.converters",
+    "ConversionReport": "relume.converters",
     "convert": "relume.converters",
     "compare": "relume.converters",
     "FileFormatError": "relume.converters",

@@ -41,7 +41,8 @@ def _stored(key: Any) -> Any:
     if isinstance(key, Real):
         if key != key:
             raise ValueError("NaN cannot be the key of a table")
-        return int(key) if float(key).is_integer() else float(key)
+        number = float(key)
+        return int(number) if number.is_integer() else number
     if key is None:
         raise ValueError("None (nil) cannot be the key of a table")
     return key

@@ -284,9 +284,7 @@ void copy(const Tensor& target, const Tensor& source) {
   const bool on_host = target.device().type == DeviceType::cpu &&
                        source.device().type == DeviceType::cpu;
   if (!on_host) return copy_across_devices(target, source);
-  if (target->storage != source->storage || !may_overlap(target, source)) {
-    return copy_apart(target, source);
-  }
+  if (!may_overlap(target, source)) return copy_apart(target, source);
   if (target.dtype() == source.dtype() && same_layout(target, source)) return;
   const Tensor apart = empty(source.shape(), source.dtype());
   copy_apart(apart, source);
@@ -310,6 +308,15 @@ void fill(const Tensor& target, const Value& value) {
   }
   Nest nest(target, element);
   copy_nest(nest, conversion);
+}
+
+void check_writable(const Tensor& target, const std::string& op) {
+  if (target.numel() == 0) return;
+  for (int i = 0; i < target.ndim(); ++i) {
+    check(target.stride(i) != 0 || target.size(i) <= 1, op,
+          "(): cannot write into an expanded tensor: several elements share one place in memory; "
+          "clone it first");
+  }
 }
 
 Tensor contiguous_copy_if_needed(const Tensor& tensor) {

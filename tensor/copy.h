@@ -13,6 +13,9 @@ void copy(const Tensor& target, const Tensor& source);
 // Sets every element to a number, converted to the type of `target`.
 void fill(const Tensor& target, const Value& value);
 
+// Throws ValueError for an expanded tensor: elements that share a place cannot each keep a value.
+void check_writable(const Tensor& target, const std::string& op);
+
 // `tensor` itself when it is row-major without gaps, otherwise a copy that is.
 Tensor contiguous_copy_if_needed(const Tensor& tensor);
 

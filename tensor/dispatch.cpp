@@ -139,14 +139,6 @@ void check_in_place(const Op& op, const TensorBody* target) {
                "the tape records; use no_grad()");
 }
 
-void check_writable(const Op& op, const Tensor& tensor) {
-  if (tensor.numel() == 0) return;
-  for (int i = 0; i < tensor.ndim(); ++i) {
-    check(tensor.stride(i) != 0 || tensor.size(i) <= 1, op.name(),
-          "(): cannot write into an expanded tensor: several elements share one place in memory; clone it first");
-  }
-}
-
 }  // namespace
 
 void set_record_hook(RecordHook prepare, RecordHook record) {
@@ -176,7 +168,7 @@ const Tensor& Call::output(int i, IntSpan shape, DType dtype) {
       });
     }
     if (usable) {
-      check_writable(op, given);
+      check_writable(given, op.name());
       return outputs[i];
     }
     if (given_.size() <= i) given_.resize(i + 1);
@@ -209,7 +201,7 @@ void Call::copy_into_given() {
             ", the result has shape ", source.shape());
       resize(target, source.shape());
     }
-    check_writable(op, target);
+    check_writable(target, op.name());
     copy(target, source);
     outputs[i] = target;
   }

@@ -1,10 +1,9 @@
-// NumPy's indexing by tensors: x[i, :, j], x[mask]; index, index_put and their gradients,
-// masked_fill, masked_select, nonzero.
-#include <algorithm>
+// NumPy's indexing by tensors: x[i, :, j], x[mask]; index, index_put, their gradients, nonzero.
 #include <cstring>
 
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
 #include "tensor/kernels/indexing.h"
 #include "tensor/kernels/views.h"
 
@@ -194,10 +193,9 @@ void add_selection(const Tensor& output, const Tensor& values, const Selection& 
 void index_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   const Selection selection = select(call, 1, input);
-  const Tensor output = call.output(0, selection.result_shape(), input.dtype());
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
-  gather_selection(dense, input, selection);
-  if (!output.is_contiguous()) copy(output, dense);
+  const DenseOutput output(call.output(0, selection.result_shape(), input.dtype()));
+  gather_selection(*output, input, selection);
+  output.write_back();
 }
 
 // Writes or adds `values`, broadcast and converted, into `target`.
@@ -226,6 +224,7 @@ void index_put_cpu(Call& call) {
 }
 
 void index_put_in_place_cpu(Call& call) {
+  check_writable(call.tensor(0), call.op.name());
   put(call, call.tensor(0));
   call.set_output(0, call.tensor(0));
 }
@@ -235,81 +234,6 @@ void index_backward_cpu(Call& call) {
   const Tensor output = call.output(0, call.integers(1), grad.dtype());
   fill(output, 0);
   add_selection(output, grad, select(call, 2, output));
-}
-
-void check_mask(const Call& call, const Tensor& mask) {
-  check<TypeError>(mask.dtype() == DType::boolean || mask.dtype() == DType::uint8, call.op.name(),
-                   ": a mask must be of bool (or uint8), not ", name(mask.dtype()));
-}
-
-// Positions where a mask, row-major and broadcast, is not 0.
-std::vector<int64_t> masked_positions(const Tensor& mask) {
-  const Tensor dense = contiguous_copy_if_needed(mask);
-  const uint8_t* selected = dense.data_as<uint8_t>();
-  std::vector<int64_t> positions;
-  for (int64_t i = 0; i < dense.numel(); ++i) {
-    if (selected[i]) positions.push_back(i);
-  }
-  return positions;
-}
-
-void masked_fill_cpu(Call& call) {
-  const Tensor input = call.tensor(0), mask = call.tensor(1);
-  check_mask(call, mask);
-  const std::vector<int64_t> shape = broadcast_shapes(input.shape(), mask.shape());
-  Tensor value = call.tensor(2);
-  if (value.defined()) {
-    check(value.numel() == 1, "masked_fill: value must be a number or a tensor of one element, ",
-          "not of shape ", value.shape());
-  } else {
-    value = empty({}, input.dtype());
-    fill(value, call.value(2));
-  }
-  const Tensor converted = empty({}, input.dtype());
-  copy(converted, view_of(value, 0, {}, {}));
-  const Tensor wide_mask = contiguous_copy_if_needed(expand_view(mask, shape));
-  const Tensor output = call.output(0, shape, input.dtype());
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
-  copy(dense, expand_view(input, shape));
-  visit_size(input.dtype(), [&](auto example) {
-    using T = decltype(example);
-    const T filler = *converted.data_as<T>();
-    const uint8_t* selected = wide_mask.data_as<uint8_t>();
-    T* to = dense.data_as<T>();
-    for (int64_t i = 0; i < dense.numel(); ++i) to[i] = selected[i] ? filler : to[i];
-  });
-  if (dense.body() != output.body()) copy(output, dense);
-}
-
-void masked_select_cpu(Call& call) {
-  check_mask(call, call.tensor(1));
-  const std::vector<int64_t> shape =
-      broadcast_shapes(call.tensor(0).shape(), call.tensor(1).shape());
-  const Tensor input = contiguous_copy_if_needed(expand_view(call.tensor(0), shape));
-  const std::vector<int64_t> positions = masked_positions(expand_view(call.tensor(1), shape));
-  const Tensor output =
-      call.output(0, {static_cast<int64_t>(positions.size())}, input.dtype());
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
-  copy_blocks(dense.data_as<char>(), input.data_as<char>(), positions.data(),
-              static_cast<int64_t>(positions.size()), item_size(input.dtype()));
-  if (dense.body() != output.body()) copy(output, dense);
-}
-
-void masked_select_backward_cpu(Call& call) {
-  const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
-  const IntSpan shape = call.integers(1);
-  const Tensor output = call.output(0, shape, grad.dtype());
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
-  fill(dense, 0);
-  visit_size(grad.dtype(), [&](auto example) {
-    using T = decltype(example);
-    const T* from = grad.data_as<T>();
-    T* to = dense.data_as<T>();
-    for (int64_t position : masked_positions(expand_view(call.tensor(2), shape))) {
-      to[position] = *from++;
-    }
-  });
-  if (dense.body() != output.body()) copy(output, dense);
 }
 
 void nonzero_cpu(Call& call) { call.set_output(0, nonzero_positions(call.tensor(0))); }
@@ -329,17 +253,6 @@ const Register register_index_put_in_place{
 const Register register_index_backward{
     "index_backward(Tensor grad, int[] shape, Tensor?[] indices) -> Tensor",
     "Adds gradients into zeros of a shape, at indices.", {Trait::internal}, index_backward_cpu};
-const Register register_masked_fill{
-    "masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor",
-    "The tensor with `value` where the mask is true.", {Trait::elementwise}, masked_fill_cpu};
-const Register register_masked_select{
-    "masked_select(Tensor input, Tensor mask) -> Tensor",
-    "The elements where the mask is true, as a vector in row-major order.", {},
-    masked_select_cpu};
-const Register register_masked_select_backward{
-    "masked_select_backward(Tensor grad, int[] shape, Tensor mask) -> Tensor",
-    "Zeros of a shape with gradients where the mask is true.", {Trait::internal},
-    masked_select_backward_cpu};
 const Register register_nonzero{
     "nonzero(Tensor input) -> Tensor",
     "The indices of the elements that are not 0, one row each, in row-major order.",

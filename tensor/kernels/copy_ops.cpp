@@ -6,19 +6,9 @@
 namespace relume {
 namespace {
 
-// Elements that share a place (expanded dimensions) cannot each keep a value.
-void check_writable(const Tensor& target, const char* op) {
-  if (target.numel() == 0) return;
-  for (int i = 0; i < target.ndim(); ++i) {
-    check(target.stride(i) != 0 || target.size(i) <= 1, op,
-          ": the tensor is expanded, several of its elements are one place in memory; "
-          "call clone() first");
-  }
-}
-
 void copy_cpu(Call& call) {
   const Tensor target = call.tensor(0), source = call.tensor(1);
-  check_writable(target, "copy_");
+  check_writable(target, call.op.name());
   copy(target, source.shape() == target.shape() ? source : expand_view(source, target.shape()));
   call.set_output(0, target);
 }

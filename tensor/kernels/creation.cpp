@@ -5,6 +5,7 @@
 #include "tensor/convert.h"
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
 
 namespace relume {
 namespace {
@@ -45,18 +46,18 @@ void empty_like_cpu(Call& call) {
 // Writes `function(Index i)` into every element.
 template <class Index, class Function>
 void generate(const Tensor& output, Function function) {
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
+  const DenseOutput dense(output);
   visit(output.dtype(), [&](auto example) {
     using T = decltype(example);
     constexpr int64_t block = 1024;  // counted in 32 bits, which every CPU can vectorise
-    T* to = dense.data_as<T>();
+    T* to = dense->data_as<T>();
     for (int64_t start = 0; start < output.numel(); start += block, to += block) {
       const int32_t count = static_cast<int32_t>(std::min(block, output.numel() - start));
       const Index first = static_cast<Index>(start);
       for (int32_t i = 0; i < count; ++i) to[i] = convert<T>(function(first + static_cast<Index>(i)));
     }
   });
-  if (!output.is_contiguous()) copy(output, dense);
+  dense.write_back();
 }
 
 constexpr double kMostElements = 9e18;

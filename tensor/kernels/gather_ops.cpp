@@ -1,10 +1,7 @@
 // Ops that read and write along one dimension at the places that an index tensor names:
 // index_select, index_add, gather, scatter, scatter_add, take.
-#include <cstring>
-
-#include "tensor/convert.h"
-#include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
 #include "tensor/kernels/indexing.h"
 #include "tensor/kernels/views.h"
 
@@ -18,21 +15,6 @@ struct Around {
   Around(IntSpan shape, int dim) {
     for (int i = 0; i < shape.count; ++i) (i < dim ? outer : i == dim ? size : inner) *= shape[i];
   }
-};
-
-// A row-major tensor to work in that stands for `output`, and is written back to it.
-class Dense {
- public:
-  explicit Dense(const Tensor& output)
-      : output_(output), dense_(output.is_contiguous() ? output : empty_like(output)) {}
-  const Tensor& operator*() const { return dense_; }
-  const Tensor* operator->() const { return &dense_; }
-  void write_back() const {
-    if (dense_.body() != output_.body()) copy(output_, dense_);
-  }
-
- private:
-  Tensor output_, dense_;
 };
 
 Tensor vector_index(const Call& call, int argument) {
@@ -49,19 +31,18 @@ void index_select_cpu(Call& call) {
   const Tensor index = checked_index(vector_index(call, 2), dim, around.size);
   Dims shape(input.shape());
   if (input.ndim() > 0) shape[dim] = index.numel();
-  const Tensor output = call.output(0, shape, input.dtype());
-  const Dense dense(output);
+  const DenseOutput output(call.output(0, shape, input.dtype()));
   const int64_t count = index.numel();
   const std::size_t bytes = around.inner * item_size(input.dtype());
   const int64_t* places = index.data_as<int64_t>();
   const char* from = input.data_as<char>();
-  char* to = dense->data_as<char>();
+  char* to = output->data_as<char>();
   for (int64_t outer = 0; outer < around.outer; ++outer) {
     copy_blocks(to, from, places, count, bytes);
     to += count * bytes;
     from += around.size * bytes;
   }
-  dense.write_back();
+  output.write_back();
 }
 
 // output[.., index[i], ..] += source[.., i, ..], both row-major.
@@ -98,7 +79,7 @@ void index_add_cpu(Call& call) {
         ", for ", given.numel(), " indices along dimension ", dim, " of a tensor of shape ",
         input.shape(), " it must be ", expected);
   const Tensor index = checked_index(given, dim, Around(input.shape(), dim).size);
-  const Dense output(call.output(0, input.shape(), input.dtype()));
+  const DenseOutput output(call.output(0, input.shape(), input.dtype()));
   copy(*output, input);
   add_at(*output, dim, index, as_dtype(source, input.dtype()));
   output.write_back();
@@ -109,7 +90,7 @@ void index_select_backward_cpu(Call& call) {
   const IntSpan shape = call.integers(1);
   const int dim = wrap_dim(call.integer(2), shape.count);
   const Tensor index = checked_index(call.tensor(3), dim, Around(shape, dim).size);
-  const Dense output(call.output(0, shape, grad.dtype()));
+  const DenseOutput output(call.output(0, shape, grad.dtype()));
   fill(*output, 0);
   add_at(*output, dim, index, contiguous_copy_if_needed(grad));
   output.write_back();
@@ -153,7 +134,7 @@ void gather_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const int dim = wrap_dim(call.integer(1), input.ndim());
   const Tensor index = gather_index(call, 2, input.shape(), dim);
-  const Dense output(call.output(0, index.shape(), input.dtype()));
+  const DenseOutput output(call.output(0, index.shape(), input.dtype()));
   visit_size(input.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* from = input.data_as<T>();
@@ -172,9 +153,9 @@ Tensor source_part(const Call& call, const Tensor& source, const Tensor& index, 
   return as_dtype(view_of(source, 0, index.shape(), source.strides()), dtype);
 }
 
-Dense copied_output(Call& call) {
+DenseOutput copied_output(Call& call) {
   const Tensor input = call.tensor(0);
-  Dense output(call.output(0, input.shape(), input.dtype()));
+  DenseOutput output(call.output(0, input.shape(), input.dtype()));
   copy(*output, input);
   return output;
 }
@@ -191,7 +172,7 @@ void scatter_cpu(Call& call) {
     source = empty({1}, input.dtype());
     fill(source, call.value(3));
   }
-  const Dense output = copied_output(call);
+  const DenseOutput output = copied_output(call);
   const int64_t step = is_tensor ? 1 : 0;
   visit_size(input.dtype(), [&](auto example) {
     using T = decltype(example);
@@ -219,7 +200,7 @@ void scatter_add_cpu(Call& call) {
   const int dim = wrap_dim(call.integer(1), input.ndim());
   const Tensor index = gather_index(call, 2, input.shape(), dim);
   const Tensor source = source_part(call, call.tensor(3), index, input.dtype());
-  const Dense output = copied_output(call);
+  const DenseOutput output = copied_output(call);
   scatter_add_into(*output, dim, index, source);
   output.write_back();
 }
@@ -229,7 +210,7 @@ void gather_backward_cpu(Call& call) {
   const IntSpan shape = call.integers(1);
   const int dim = wrap_dim(call.integer(2), shape.count);
   const Tensor index = gather_index(call, 3, shape, dim);
-  const Dense output(call.output(0, shape, grad.dtype()));
+  const DenseOutput output(call.output(0, shape, grad.dtype()));
   fill(*output, 0);
   scatter_add_into(*output, dim, index, contiguous_copy_if_needed(grad));
   output.write_back();
@@ -238,7 +219,7 @@ void gather_backward_cpu(Call& call) {
 void take_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const Tensor index = checked_index(call.tensor(1), 0, input.numel());
-  const Dense output(call.output(0, index.shape(), input.dtype()));
+  const DenseOutput output(call.output(0, index.shape(), input.dtype()));
   copy_blocks(output->data_as<char>(), input.data_as<char>(), index.data_as<int64_t>(),
               index.numel(), item_size(input.dtype()));
   output.write_back();
@@ -246,7 +227,7 @@ void take_cpu(Call& call) {
 
 void take_backward_cpu(Call& call) {
   const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
-  const Dense output(call.output(0, call.integers(1), grad.dtype()));
+  const DenseOutput output(call.output(0, call.integers(1), grad.dtype()));
   const Tensor index = checked_index(call.tensor(2), 0, output->numel());
   fill(*output, 0);
   add_at(reshape_view(*output, {output->numel()}), 0, index, grad);

@@ -9,6 +9,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
 #include "tensor/kernels/views.h"
 #include "tensor/parallel.h"
 
@@ -186,12 +187,8 @@ void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted
 
   // The kernel works on rows; another dimension is moved to the end and back.
   const Tensor rows = contiguous_copy_if_needed(move_to_end_view(input, dim));
-  const Tensor value_lines = move_to_end_view(values, dim);
-  const Tensor index_lines = move_to_end_view(indices, dim);
-  const auto dense = [](const Tensor& lines) {
-    return lines.is_contiguous() ? lines : empty_like(lines);
-  };
-  const Tensor value_rows = dense(value_lines), index_rows = dense(index_lines);
+  const DenseOutput value_rows(move_to_end_view(values, dim));
+  const DenseOutput index_rows(move_to_end_view(indices, dim));
   const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
   visit(input.dtype(), [&](auto example) {
     using T = decltype(example);
@@ -204,14 +201,14 @@ void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted
       for (int64_t part = begin; part < end; ++part) {
         for (int64_t i = part * lines / parts; i < (part + 1) * lines / parts; ++i) {
           sorters[part].first(rows.data_as<T>() + i * length, sorted,
-                              value_rows.data_as<T>() + i * count,
-                              index_rows.data_as<int64_t>() + i * count);
+                              value_rows->data_as<T>() + i * count,
+                              index_rows->data_as<int64_t>() + i * count);
         }
       }
     });
   });
-  if (value_rows.body() != value_lines.body()) copy(value_lines, value_rows);
-  if (index_rows.body() != index_lines.body()) copy(index_lines, index_rows);
+  value_rows.write_back();
+  index_rows.write_back();
 }
 
 void sort_cpu(Call& call) {

@@ -5,6 +5,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
 
 namespace relume {
 namespace {
@@ -16,18 +17,17 @@ void keep_triangle(Call& call, Keep keep) {
   const Tensor input = call.tensor(0);
   check(input.ndim() >= 2, call.op.name(), ": expected at least 2 dimensions, not shape ",
         input.shape());
-  const Tensor output = call.output(0, input.shape(), input.dtype());
-  const Tensor dense = output.is_contiguous() ? output : empty_like(output);
-  copy(dense, input);
+  const DenseOutput output(call.output(0, input.shape(), input.dtype()));
+  copy(*output, input);
   const int64_t rows = input.size(input.ndim() - 2), columns = input.size(input.ndim() - 1);
   const int64_t size = static_cast<int64_t>(item_size(input.dtype()));
-  char* row = dense.data_as<char>();
+  char* row = output->data_as<char>();
   for (int64_t i = 0; columns > 0 && i < input.numel() / columns; ++i, row += columns * size) {
     const auto [first, end] = keep(i % rows, columns);
     std::memset(row, 0, first * size);
     std::memset(row + end * size, 0, (columns - end) * size);
   }
-  if (!output.is_contiguous()) copy(output, dense);
+  output.write_back();
 }
 
 int64_t clip(int64_t position, int64_t size) {

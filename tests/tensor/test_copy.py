@@ -90,6 +90,12 @@ def test_copy_between_overlapping_parts(shift):
     np.testing.assert_array_equal(array, expected)
 
 
+def test_copy_between_arrays_that_overlap():
+    array = np.arange(6.0)
+    rl.from_numpy(array[1:]).copy_(rl.from_numpy(array[:-1]))
+    np.testing.assert_array_equal(array, [0, 0, 1, 2, 3, 4])
+
+
 def test_copy_of_a_transposed_self():
     array = np.arange(9.0).reshape(3, 3)
     expected = array.T.copy()

@@ -242,6 +242,27 @@ def test_mistakes_are_explained(call, error, text):
         call(rl.zeros(2, 3), rl.zeros(1, dtype=rl.int64))
 
 
+def test_writing_into_an_expanded_tensor_is_refused():
+    with pytest.raises(ValueError, match="expanded"):
+        rl.zeros(1).expand(3).index_put_([rl.tensor([0])], rl.tensor(1.0))
+
+
+def test_results_go_into_tensors_of_any_layout():
+    x = np.arange(12.0).reshape(3, 4)
+    out = np.zeros((4, 3))
+    tensor, into = rl.from_numpy(x), rl.from_numpy(out).t()
+    rl.index_select(tensor, 0, rl.tensor([2, 0, 1]), out=into)
+    np.testing.assert_array_equal(out.T, x[[2, 0, 1]])
+    rl.masked_fill(tensor, tensor > 5, 0, out=into)
+    np.testing.assert_array_equal(out.T, np.where(x > 5, 0, x))
+    rl.tril(tensor, out=into)
+    np.testing.assert_array_equal(out.T, np.tril(x))
+    rl.sort(tensor, 0, True, out=(into, rl.zeros(3, 4, dtype=rl.int64)))
+    np.testing.assert_array_equal(out.T, np.sort(x, 0)[::-1])
+    tensor.masked_fill_(tensor > 5, -1)
+    assert x.max() == 5
+
+
 INDEX = rl.tensor([2, 0, -1, 0])
 MATRIX_INDEX = rl.tensor([[0, 2, 1], [1, 0, 2]])
 MASK = rl.tensor([[True, False, True, False], [False, True, True, False], [False] * 4])

@@ -124,7 +124,7 @@ def test_roll(data):
         (lambda x: rl.cat([x, rl.zeros(3, 3)], 1), ValueError, r"tensor 1 has shape \(3, 3\)"),
         (lambda x: rl.cat([x[0, 0], x[0, 0]]), ValueError, "use stack"),
         (lambda x: rl.stack([x, x[0]]), ValueError, "tensor 1 has shape"),
-        (lambda x: x.split(0), ValueError, "at least 1"),
+        (lambda x: x.split(0), ValueError, "at least"),
         (lambda x: x.split([1, 2]), ValueError, "add up to 3"),
         (lambda x: x.split([-1, 3]), ValueError, "-1"),
         (lambda x: x.chunk(0), ValueError, "at least 1"),

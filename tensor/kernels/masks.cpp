@@ -1,0 +1,95 @@
+// Ops on the elements that a mask selects: masked_fill, masked_select.
+#include "tensor/copy.h"
+#include "tensor/dispatch.h"
+#include "tensor/kernels/dense.h"
+#include "tensor/kernels/indexing.h"
+#include "tensor/kernels/views.h"
+
+namespace relume {
+namespace {
+
+void check_mask(const Call& call, const Tensor& mask) {
+  check<TypeError>(mask.dtype() == DType::boolean || mask.dtype() == DType::uint8, call.op.name(),
+                   ": a mask must be of bool (or uint8), not ", name(mask.dtype()));
+}
+
+// Positions where a mask, row-major and broadcast, is not 0.
+std::vector<int64_t> masked_positions(const Tensor& mask) {
+  const Tensor dense = contiguous_copy_if_needed(mask);
+  const uint8_t* selected = dense.data_as<uint8_t>();
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < dense.numel(); ++i) {
+    if (selected[i]) positions.push_back(i);
+  }
+  return positions;
+}
+
+void masked_fill_cpu(Call& call) {
+  const Tensor input = call.tensor(0), mask = call.tensor(1);
+  check_mask(call, mask);
+  const std::vector<int64_t> shape = broadcast_shapes(input.shape(), mask.shape());
+  Tensor value = call.tensor(2);
+  if (value.defined()) {
+    check(value.numel() == 1, "masked_fill: value must be a number or a tensor of one element, ",
+          "not of shape ", value.shape());
+  } else {
+    value = empty({}, input.dtype());
+    fill(value, call.value(2));
+  }
+  const Tensor converted = empty({}, input.dtype());
+  copy(converted, view_of(value, 0, {}, {}));
+  const Tensor wide_mask = contiguous_copy_if_needed(expand_view(mask, shape));
+  const DenseOutput output(call.output(0, shape, input.dtype()));
+  copy(*output, expand_view(input, shape));
+  visit_size(input.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T filler = *converted.data_as<T>();
+    const uint8_t* selected = wide_mask.data_as<uint8_t>();
+    T* to = output->data_as<T>();
+    for (int64_t i = 0; i < output->numel(); ++i) to[i] = selected[i] ? filler : to[i];
+  });
+  output.write_back();
+}
+
+void masked_select_cpu(Call& call) {
+  check_mask(call, call.tensor(1));
+  const std::vector<int64_t> shape =
+      broadcast_shapes(call.tensor(0).shape(), call.tensor(1).shape());
+  const Tensor input = contiguous_copy_if_needed(expand_view(call.tensor(0), shape));
+  const std::vector<int64_t> positions = masked_positions(expand_view(call.tensor(1), shape));
+  const int64_t count = static_cast<int64_t>(positions.size());
+  const DenseOutput output(call.output(0, {count}, input.dtype()));
+  copy_blocks(output->data_as<char>(), input.data_as<char>(), positions.data(), count,
+              item_size(input.dtype()));
+  output.write_back();
+}
+
+void masked_select_backward_cpu(Call& call) {
+  const Tensor grad = contiguous_copy_if_needed(call.tensor(0));
+  const IntSpan shape = call.integers(1);
+  const DenseOutput output(call.output(0, shape, grad.dtype()));
+  fill(*output, 0);
+  visit_size(grad.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T* from = grad.data_as<T>();
+    T* to = output->data_as<T>();
+    for (int64_t position : masked_positions(expand_view(call.tensor(2), shape))) {
+      to[position] = *from++;
+    }
+  });
+  output.write_back();
+}
+
+const Register register_masked_fill{
+    "masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor",
+    "The tensor with `value` where the mask is true.", {Trait::elementwise}, masked_fill_cpu};
+const Register register_masked_select{
+    "masked_select(Tensor input, Tensor mask) -> Tensor",
+    "The elements where the mask is true, as a vector in row-major order.", {},
+    masked_select_cpu};
+const Register register_masked_select_backward{
+    "masked_select_backward(Tensor grad, int[] shape, Tensor mask) -> Tensor",
+    "Zeros of a shape with gradients where the mask is true.", {Trait::internal},
+    masked_select_backward_cpu};
+}  // namespace
+}  // namespace relume

@@ -22,7 +22,7 @@ end
 local function positions(self, input)
    local index = input:contiguous():long()
    if index:min() < 1 or index:max() > self.weight:size(1) then
-      error('index out of range: expected numbers from 1 to ' .. self.weight:size(1), 3)
+      error('index out of range', 3)
    end
    return index - 1
 end
@@ -56,8 +56,11 @@ end
 function LookupTable:updateOutput(input)
    if input:dim() > 2 then error('input must be a vector or matrix') end
    if self.maxNorm then renormalise(self, input) end
-   local rows = core.call('embedding', self.weight, positions(self, input))
+   local flat = input:contiguous():view(-1)
+   local rows = core.call('embedding', self.weight, positions(self, flat))
    self.output:resizeAs(rows):copy(rows)
+   -- a matrix of numbers gives a new look at the rows
+   if input:dim() == 2 then self.output = self.output:view(input:size(1), input:size(2), -1) end
    return self.output
 end
 

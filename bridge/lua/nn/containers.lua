@@ -23,16 +23,16 @@ end
 function Container:rethrowErrors(module, index, name, ...)
    local function describe(message)
       if type(message) ~= 'string' then return message end  -- an error object stays what it is
-      local place = ('In %d module of %s:'):format(index, torch.type(self))
+      local place = ('\nIn %d module of %s:'):format(index, torch.type(self))
       if message:find('WARNING: If you see a stack trace', 1, true) then
-         return place .. '\n' .. message
+         return place .. '\n' .. message:gsub('^[^\n]*:%d+: \n', '')
       end
       return place .. '\n' .. debug.traceback(message, 2)
          .. '\n\nWARNING: If you see a stack trace below, it does not point to the place where'
          .. ' this error occurred. Use only the one above.'
    end
    local results = {xpcall(module[name], describe, module, ...)}
-   if not results[1] then error(results[2], 0) end
+   if not results[1] then error(results[2], 1) end
    return unpack(results, 2)
 end
 
@@ -51,13 +51,11 @@ end
 function Container:training()
    self:applyToModules(function(module) module:training() end)
    Module.training(self)
-   return self
 end
 
 function Container:evaluate()
    self:applyToModules(function(module) module:evaluate() end)
    Module.evaluate(self)
-   return self
 end
 
 function Container:share(other, ...)
@@ -103,13 +101,6 @@ function Sequential:add(module)
    table.insert(self.modules, module)
    self.output = module.output
    return self
-end
-
-function Sequential:get(index)
-   if index < 0 then return self.modules[#self.modules + 1 + index] end
-   local module = self.modules[index]
-   if not module then error('index out of range', 2) end
-   return module
 end
 
 -- After modules came or went: the fields that show what is at the ends.

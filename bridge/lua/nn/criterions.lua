@@ -18,7 +18,6 @@ function Criterion:type(name, cache)
    if not name then return self._type end
    cache = cache or {}
    for key, value in pairs(self) do self[key] = nn.utils.recursiveType(value, name, cache) end
-   self._type = name
    return self
 end
 function Criterion:float() return self:type('torch.FloatTensor') end

@@ -10,6 +10,10 @@ local function none() end
 -- {class, op, arguments(self), gradient(self, input, gradOutput)}. A gradient given as the
 -- name of an op is op(gradOutput, output) or, with `from_input`, op(gradOutput, input, arguments).
 local rows = {
+   {'Threshold', op = 'threshold', gradient = 'threshold_backward', from_input = true, in_place = true,
+      fields = {'threshold', 'val', 'inplace'}, defaults = {threshold = 1e-6, val = 0, inplace = false},
+      arguments = function(self) return self.threshold, self.val end,
+      gradient_arguments = function(self) return self.threshold end},
    {'Tanh', op = 'tanh', gradient = 'tanh_backward'},
    {'Sigmoid', op = 'sigmoid', gradient = 'sigmoid_backward'},
    {'Sqrt', op = 'sqrt', gradient = 'sqrt_backward'},
@@ -19,7 +23,7 @@ local rows = {
    {'Abs', op = 'abs', derive = function(self, input, gradOutput)
       return torch.cmul(torch.sign(input), gradOutput)
    end},
-   {'ReLU', op = 'relu', gradient = 'threshold_backward', from_input = true, fields = {'inplace'},
+   {'ReLU', parent = 'nn.Threshold', op = 'relu', gradient = 'threshold_backward', from_input = true, fields = {'inplace'},
       in_place = true, constants = {threshold = 0, val = 0}, defaults = {inplace = false},
       gradient_arguments = function() return 0 end},
    {'LeakyReLU', op = 'leaky_relu', gradient = 'leaky_relu_backward', from_input = true,
@@ -46,10 +50,6 @@ local rows = {
          local inside = torch.gt(input, self.min_val):cmul(torch.lt(input, self.max_val))
          return torch.cmul(gradOutput, inside:typeAs(gradOutput))
       end},
-   {'Threshold', op = 'threshold', gradient = 'threshold_backward', from_input = true, in_place = true,
-      fields = {'threshold', 'val', 'inplace'}, defaults = {threshold = 1e-6, val = 0, inplace = false},
-      arguments = function(self) return self.threshold, self.val end,
-      gradient_arguments = function(self) return self.threshold end},
    {'Power', op = 'pow', fields = {'pow'},
       arguments = function(self) return self.pow end,
       derive = function(self, input, gradOutput)
@@ -66,13 +66,13 @@ local rows = {
 }
 
 for _, row in ipairs(rows) do
-   local class, parent = torch.class('nn.' .. row[1], 'nn.Module')
+   local class = torch.class('nn.' .. row[1], row.parent or 'nn.Module')
    local arguments = row.arguments or none
    local gradient_arguments = row.gradient_arguments or arguments
    local op, gradient = row.op, row.gradient
 
    function class:__init(...)
-      parent.__init(self)
+      nn.Module.__init(self)
       local given = {...}
       for name, value in pairs(row.constants or {}) do self[name] = value end
       for i, name in ipairs(row.fields or {}) do

@@ -282,7 +282,10 @@ local function set_list(i, list)
       if n > tensor_list_size then
          tensor_list, tensor_list_size = ffi.new('void *[?]', n), n
       end
-      for k = 1, n do tensor_list[k - 1] = list[k] end
+      for k = 1, n do
+         if not core.is_tensor(list[k]) then error('expected a list of tensors', 4) end
+         tensor_list[k - 1] = list[k]
+      end
       values[i].type, values[i].count, values[i].tensors = type_tensors, n, tensor_list
    else
       local place = lists[i % 8]
@@ -292,12 +295,20 @@ local function set_list(i, list)
    end
 end
 
+-- Fills argument `i` from a cdata: only tensors and 64-bit integers are arguments.
+local function set_cdata(i, value)
+   if core.tensor_row(value) then return set_tensor(i, value) end
+   local number = not core.storage_row(value) and tonumber(value)
+   if not number then error('expected a tensor or a number, got another kind of object', 4) end
+   set_integer(i, value)
+end
+
 -- Fills argument `i` from any Lua value. Numbers become integers when they are integral,
 -- so that they fit arguments of either kind; rows of `types` are dtypes.
 local function set_value(i, value)
    local kind = type(value)
    if kind == 'cdata' then
-      set_tensor(i, value)
+      set_cdata(i, value)
    elseif kind == 'number' then
       if value % 1 == 0 and value >= -2 ^ 53 and value <= 2 ^ 53 then
          set_integer(i, value)

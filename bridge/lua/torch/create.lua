@@ -127,7 +127,9 @@ local function cat(...)
    result = result or shapes.new(row, 0)
    if #parts == 0 then return result:resize(0) end
    if dim == nil or dim == -1 then dim = most end
-   if dim < 1 then errors.bad_argument(3, ('invalid dimension %d'):format(dim)) end
+   if not (dim >= 1 and dim <= core.max_dims) then
+      errors.bad_argument(3, 'invalid dimension ' .. tostring(dim))
+   end
    -- sizes of size 1 are added on the right up to `dim`
    local n = math.max(most, dim)
    local total = 0

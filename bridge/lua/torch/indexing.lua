@@ -21,7 +21,7 @@ end
 local function first_offset(self, index, level)
    local size = self._numel == 0 and 0 or tonumber(self._shape[0])
    local place = index < 0 and size + index or index - 1
-   if place < 0 or place >= size then
+   if not (place >= 0 and place < size) then  -- NaN is out of range as well
       errors.bad_argument(2, 'out of range', level)
    end
    return self._offset + place * self._strides[0]
@@ -41,7 +41,7 @@ end
 -- takes all. Returns the offset and leaves what remains in the arrays, with its length.
 local function apply_ranges(self, keys, count)
    local n = dims(self)
-   if count > n then error('too many indices provided', 4) end
+   if count > n or n == 0 then error('too many indices provided', 4) end
    local offset, place = self._offset, 0
    local stopped = false  -- by something that is neither a number nor a table
    for d = 0, n - 1 do
@@ -52,7 +52,7 @@ local function apply_ranges(self, keys, count)
       if type(key) == 'number' then
          local index = truncate(key)
          index = index < 0 and size + index + 1 or index
-         if index < 1 or index > size then error('index out of bound', 4) end
+         if not (index >= 1 and index <= size) then error('index out of bound', 4) end
          offset = offset + (index - 1) * stride
       else
          local first, last = 1, tonumber(size)
@@ -60,8 +60,8 @@ local function apply_ranges(self, keys, count)
             first, last = truncate(key[1]), truncate(key[2] or key[1])
             if first < 0 then first = tonumber(size) + first + 1 end
             if last < 0 then last = tonumber(size) + last + 1 end
-            if first < 1 or first > size then error('start index out of bound', 4) end
-            if last < 1 or last > size then error('end index out of bound', 4) end
+            if not (first >= 1 and first <= size) then error('start index out of bound', 4) end
+            if not (last >= 1 and last <= size) then error('end index out of bound', 4) end
             if last < first then error('end index must be greater or equal to start index', 4) end
          end
          offset = offset + (first - 1) * stride
@@ -86,7 +86,7 @@ local function ranges(self, keys)
 end
 
 local function position(self, key)
-   if #key ~= dims(self) then error('invalid size', 4) end
+   if #key == 0 or #key ~= dims(self) then error('invalid size', 4) end
    local offset = self._offset
    for d = 0, #key - 1 do
       local index = tonumber(key._data[d])
@@ -171,7 +171,7 @@ function indexing.make(row, mt)
       if type(key) == 'number' then
          if self._ndim == 1 and self._numel ~= 0 then
             local place = key - 1
-            if key < 0 or key % 1 ~= 0 then
+            if not (key >= 0 and key % 1 == 0) then
                return read(row, self._storage._data, first_offset(self, truncate(key), 2))
             end
             if place < 0 or place >= self._shape[0] then

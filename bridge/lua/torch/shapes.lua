@@ -24,7 +24,7 @@ shapes.dims = dims
 -- Dimension `d` (1-based, negative from the end where `wrap`) as 0-based; nil when there is none.
 function shapes.dimension(tensor, d)
    local n = dims(tensor)
-   if d < 1 or d > n then return nil end
+   if not (d >= 1 and d <= n) then return nil end
    return d - 1
 end
 
@@ -116,8 +116,15 @@ function shapes.same(a, b)
    return true
 end
 
+local function check_tensor(value)
+   if not core.is_tensor(value) then
+      error('expected a tensor, got ' .. (value == nil and 'nil' or class.type(value)), 3)
+   end
+end
+
 -- Gives `tensor` the first `n` sizes; contents beyond what it had are not initialised.
 function shapes.resize(tensor, n)
+   check_tensor(tensor)
    local before = tonumber(tensor._storage ~= nil and tensor._storage._bytes or 0)
    if n == 0 then
       n, shape[0] = 1, 0
@@ -131,6 +138,8 @@ function shapes.resize(tensor, n)
 end
 
 function shapes.resize_as(tensor, like)
+   check_tensor(tensor)
+   check_tensor(like)
    if shapes.same(tensor, like) then return tensor end
    local n = dims(like)
    for i = 0, n - 1 do shape[i] = like._shape[i] end
@@ -139,6 +148,8 @@ end
 
 -- Points `tensor` at what `source` looks at.
 function shapes.set(tensor, source)
+   check_tensor(tensor)
+   check_tensor(source)
    if C.relume_tensor_set(tensor, source._storage, source._offset, source._ndim, source._shape,
          source._strides) < 0 then
       core.fail()

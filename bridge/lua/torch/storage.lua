@@ -15,7 +15,7 @@ local function size_of(self)
 end
 
 function storage.row(self)
-   return types.by_dtype[self._dtype]
+   return core.storage_row(self) or error('expected a storage, got ' .. class.type(self), 3)
 end
 
 -- A new storage of `size` elements; nothing is written into them.
@@ -53,6 +53,9 @@ local function constructor(row)
       local kind = type(first)
       if kind == 'table' then return storage.from_table(row, first) end
       if kind == 'number' and second ~= nil then
+         if type(second) ~= 'cdata' then
+            error('bad argument #2 (expected an address, as torch.data(x, true) gives it)', 2)
+         end
          local result = storage.new(row, first)
          ffi.copy(result._data, ffi.cast('void *', ffi.cast('uintptr_t', second)), first * row.bytes)
          return result
@@ -81,10 +84,18 @@ methods.size = size_of
 function methods.elementSize(self) return storage.row(self).bytes end
 function methods.data(self) return self._data end
 function methods.cdata(self) return self end
-function methods.retain(self) C.relume_storage_retain(self) end
+function methods.retain() end  -- counts are the core's business
 function methods.free() end
 
+local function check_self(self)
+   if not core.is_storage(self) then
+      error('bad argument #1 (torch.*Storage expected, got '
+         .. (self == nil and 'no value' or class.type(self)) .. ')', 3)
+   end
+end
+
 function methods.fill(self, value)
+   check_self(self)
    local row = storage.row(self)
    value = tonumber(value) or error('bad argument #2 (number expected)', 2)
    for i = 0, size_of(self) - 1 do elements.write(row, self._data, i, value) end
@@ -92,12 +103,15 @@ function methods.fill(self, value)
 end
 
 function methods.resize(self, size)
+   check_self(self)
+   if type(size) ~= 'number' or not (size >= 0) then error('bad argument #2 (invalid size)', 2) end
    if not self._resizable then error('Trying to resize storage that is not resizable', 2) end
    if C.relume_storage_resize(self, size) < 0 then core.fail() end
    return self
 end
 
 function methods.copy(self, source)
+   check_self(self)
    local from = core.storage_row(source)
    if not from then
       error('bad argument #2 (torch.*Storage expected, got ' .. class.type(source) .. ')', 2)
@@ -115,6 +129,7 @@ function methods.copy(self, source)
 end
 
 function methods.totable(self)
+   check_self(self)
    local row, list = storage.row(self), {}
    for i = 1, size_of(self) do list[i] = elements.read(row, self._data, i - 1) end
    return list
@@ -122,6 +137,7 @@ end
 
 -- Bytes of a Char or Byte storage as a string, or the string written into it.
 function methods.string(self, text)
+   check_self(self)
    if text == nil then return ffi.string(self._data, self._bytes) end
    methods.resize(self, #text)
    ffi.copy(self._data, text, #text)
@@ -157,9 +173,7 @@ local function define(row)
       local index = tonumber(key)
       if index then
          index = index - index % 1
-         if index < 1 or index * bytes > tonumber(self._bytes) then
-            error('out of bounds', 2)
-         end
+         if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error('out of bounds', 2) end
          return data_of.read(row, self._data, index - 1)
       end
       return nil
@@ -170,7 +184,8 @@ local function define(row)
       if not index then
          error(('the class %s cannot be indexed'):format(row.storage_class), 2)
       end
-      if index < 1 or index * bytes > tonumber(self._bytes) then error('out of bounds', 2) end
+      index = index - index % 1
+      if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error('out of bounds', 2) end
       if not number then error('number expected, got ' .. class.type(value), 2) end
       data_of.write(row, self._data, index - 1, number)
    end

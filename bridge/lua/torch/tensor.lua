@@ -115,6 +115,7 @@ local function parse_geometry(memory, offset, sizes, steps, ...)
    end
    local list = {sizes, steps, ...}
    local n = math.ceil(#list / 2)
+   if n > core.max_dims then error('at most 16 dimensions', 4) end
    for i = 0, n - 1 do
       shape[i] = list[2 * i + 1]
       local step = list[2 * i + 2]
@@ -205,7 +206,7 @@ local function sizes_or_one(field, word)
          error(("bad argument #1 (torch.DoubleTensor expected, got boolean)"), 2)
       end
       if d == nil then return shapes.to_storage(self[field], dims(self)) end
-      if d < 1 or d > dims(self) then
+      if not (d >= 1 and d <= dims(self)) then
          errors.bad_argument(2, ('dimension %d out of range of %dD tensor'):format(d, dims(self)))
       end
       return tonumber(self[field][d - 1])
@@ -219,7 +220,7 @@ function methods.storageOffset(self) return tonumber(self._offset) + 1 end
 function methods.isContiguous(self) return self._contiguous end
 function methods.elementSize(self) return tensor_row(self).bytes end
 function methods.cdata(self) return self end
-function methods.retain(self) C.relume_tensor_retain(self) end
+function methods.retain() end  -- counts are the core's business
 function methods.free() end
 function methods.isTensor() return true end
 
@@ -256,6 +257,7 @@ function methods.isSetTo(self, other)
 end
 
 function methods.resize(self, first, second, ...)
+   if not is_tensor(self) then errors.expected(1, 'torch.*Tensor', self) end
    if shapes.is_long_storage(first) and shapes.is_long_storage(second) then
       local n = shapes.parse(2, false, first)
       for i = 0, n - 1 do strides[i] = second._data[i] end
@@ -286,6 +288,7 @@ function methods.resizeAs(self, like)
 end
 
 function methods.set(self, source, ...)
+   if not is_tensor(self) then errors.expected(1, 'torch.*Tensor', self) end
    if source == nil then
       shape[0], strides[0] = 0, 1
       if C.relume_tensor_set(self, nil, 0, 1, shape, strides) < 0 then core.fail() end
@@ -322,6 +325,7 @@ function methods.fill(self, value)
 end
 
 function methods.zero(self)
+   if not is_tensor(self) then errors.expected(1, 'torch.*Tensor', self) end
    return core.unary_in_place(zero_op, self)
 end
 
@@ -406,6 +410,7 @@ end
 -- Calls f(element) for each element in order; a number that it returns takes its place.
 -- `others` are read along.
 local function map(self, others, f)
+   if self._numel == 0 then return self end
    local dense = self:contiguous()
    local row = tensor_row(self)
    local data = dense._storage._data + dense._offset
@@ -433,7 +438,6 @@ local function map(self, others, f)
 end
 
 function methods.apply(self, f)
-   if self._numel == 0 then return self end
    return map(self, {}, f)
 end
 

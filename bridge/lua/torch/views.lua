@@ -17,6 +17,7 @@ local function integer(value, position)
       local got = value == nil and 'no value' or class.type(value)
       errors.bad_argument(position, 'number expected, got ' .. got, 2)
    end
+   if number ~= number then errors.bad_argument(position, 'out of range', 2) end
    return number < 0 and math.ceil(number) or floor(number)
 end
 
@@ -111,6 +112,7 @@ function views.unfold(self, dim, size, step)
    if size > self._shape[d] or size < 1 then errors.bad_argument(3, 'out of range') end
    if step < 1 then errors.bad_argument(4, 'invalid step') end
    local n = load_geometry(self)
+   if n == core.max_dims then error('at most 16 dimensions', 2) end
    shape[n], strides[n] = size, strides[d]
    shape[d] = floor((tonumber(self._shape[d]) - size) / step) + 1
    strides[d] = strides[d] * step
@@ -245,6 +247,7 @@ function views.split(first, ...)
       result, self, size, dim = {}, first, ...
    end
    dim = dim or 1
+   if not (size >= 1) then errors.bad_argument(2, 'size of a part must be positive') end
    local total = self:size(dim)
    for start = 1, total, size do
       result[#result + 1] = views.narrow(self, dim, start, math.min(size, total - start + 1))
@@ -260,6 +263,7 @@ function views.chunk(first, ...)
       result, self, count, dim = {}, first, ...
    end
    dim = dim or 1
+   if not (count >= 1) then errors.bad_argument(2, 'number of parts must be positive') end
    return views.split(result, self, math.ceil(self:size(dim) / count), dim)
 end
 

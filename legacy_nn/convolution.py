@@ -290,3 +290,129 @@ class TemporalConvolution(Module):
         frames = windows.reshape((-1, self.kW * size))
         output = rl.linear(frames, weight, bias)
         return output.reshape((*windows.shape[:-2], self.outputFrameSize))
+
+
+@register("nn.TemporalSubSampling")
+class TemporalSubSampling(Module):
+    """The sum under a window of frames, times a learned number per feature, plus another.
+
+    Args:
+        inputFrameSize: length of a frame.
+        kW: frames under the window.
+        dW: step.
+    """
+
+    dW = 1
+
+    def __init__(self, inputFrameSize: int, kW: int, dW: int | None = None) -> None:
+        super().__init__()
+        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, dW or 1
+        for name in ("weight", "bias", "gradWeight", "gradBias"):
+            self.__dict__[name] = new_parameter(inputFrameSize)
+        self.reset()
+
+    def reset(self, stdv: float | None = None) -> None:
+        draw_uniform(uniform_bound(stdv, self.kW), self.weight, self.bias)
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        sums = input.unfold(-2, int(self.kW), int(self.dW)).sum(-1)
+        return sums * weight + bias
+
+
+@register("nn.TemporalRowConvolution")
+class TemporalRowConvolution(Module):
+    """Convolution over a sequence of frames, every feature on its own.
+
+    Args:
+        inputFrameSize: length of a frame.
+        kW: frames under the kernel.
+        dW: step.
+        featFirst: True for inputs of size features x frames.
+    """
+
+    dW = 1
+    featFirst = False
+
+    def __init__(
+        self, inputFrameSize: int, kW: int, dW: int | None = None, featFirst: bool | None = None
+    ) -> None:
+        super().__init__()
+        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, dW or 1
+        self.featFirst = bool(featFirst)
+        self.weight = new_parameter(inputFrameSize, 1, kW)
+        self.gradWeight = new_parameter(inputFrameSize, 1, kW)
+        self.bias, self.gradBias = new_parameter(inputFrameSize), new_parameter(inputFrameSize)
+        self.reset()
+
+    def reset(self, stdv: float | None = None) -> None:
+        draw_uniform(uniform_bound(stdv, self.kW * self.inputFrameSize), self.weight, self.bias)
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        frames = input.transpose(-1, -2) if self.featFirst else input
+        kernels = weight.reshape((int(self.inputFrameSize), int(self.kW)))
+        output = (frames.unfold(-2, int(self.kW), int(self.dW)) * kernels).sum(-1)
+        output = output if bias is None else output + bias
+        return output.transpose(-1, -2).contiguous() if self.featFirst else output
+
+    def __str__(self) -> str:
+        step = f", {self.dW}" if self.dW != 1 else ""
+        without = "" if self.bias is not None else " without bias"
+        return f"{self.torch_typename}({self.inputFrameSize}, {self.kW}{step}){without}"
+
+
+@register("nn.SpatialConvolutionLocal")
+class SpatialConvolutionLocal(PlaneLayer):
+    """Convolution over planes with kernels of its own at every place.
+
+    Args:
+        nInputPlane, nOutputPlane: planes of input and output.
+        iW, iH: width and height of the input.
+        kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        iW: int,
+        iH: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set_geometry(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+        self.iW, self.iH = iW, iH
+        self.oW = (iW + 2 * self.padW - kW) // self.dW + 1
+        self.oH = (iH + 2 * self.padH - kH) // self.dH + 1
+        shape = (self.oH, self.oW, nOutputPlane, nInputPlane, kH, kW)
+        places = (nOutputPlane, self.oH, self.oW)
+        self.weight, self.gradWeight = new_parameter(*shape), new_parameter(*shape)
+        self.bias, self.gradBias = new_parameter(*places), new_parameter(*places)
+        self.reset()
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        self._check_input(input)
+        batch = input if input.ndim == 4 else input.unsqueeze(0)
+        padded = rl.pad(batch, (self.padW, self.padW, self.padH, self.padH))
+        windows = padded.unfold(2, self.kH, self.dH).unfold(3, self.kW, self.dW)
+        # (places, samples, elements) x (places, elements, output planes)
+        high, wide = int(self.oH), int(self.oW)
+        rows = windows.permute((2, 3, 0, 1, 4, 5)).reshape((high * wide, batch.shape[0], -1))
+        kernels = weight.reshape((high * wide, int(self.nOutputPlane), -1)).transpose(1, 2)
+        output = rl.matmul(rows, kernels).reshape((high, wide, batch.shape[0], -1))
+        output = output.permute((2, 3, 0, 1))
+        output = output if bias is None else output + bias
+        return output.contiguous() if input.ndim == 4 else output.squeeze(0).contiguous()
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.nInputPlane} -> {self.nOutputPlane}, {self.iW}x{self.iH}, {self.kW}x{self.kH}"
+        )
+        padded = self.padW != 0 or self.padH != 0
+        if self.dW != 1 or self.dH != 1 or padded:
+            text += f", {self.dW},{self.dH}"
+        return f"{self.torch_typename}({text}{f', {self.padW},{self.padH}' if padded else ''})"

@@ -182,3 +182,49 @@ class WhiteNoise(NoiseLayer):
 
     def __str__(self) -> str:
         return f"{self.torch_typename} mean: {self.mean:f}, std: {self.std:f}"
+
+
+@register("nn.RReLU")
+class RReLU(NoiseLayer):
+    """x, times a random slope below zero in training, the middle slope in evaluation.
+
+    Args:
+        lower, upper: bounds of the slope, by default 1/8 and 1/3.
+        inplace: overwrite the input.
+    """
+
+    def __init__(
+        self,
+        lower: float | None = None,
+        upper: float | None = None,
+        inplace: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.lower = 1 / 8 if lower is None else lower
+        self.upper = 1 / 3 if upper is None else upper
+        self.inplace = bool(inplace)
+        self.noise = new_empty()
+
+    def compute(self, input: Tensor) -> Tensor:
+        if not self.train:
+            return rl.where(input > 0, input, input * ((self.lower + self.upper) / 2))
+        # One number for every element that is not positive, in order.
+        is_negative = (input <= 0).detach()
+        count = int(is_negative.sum().item())
+        drawn = rl.empty((count,), dtype=input.dtype).uniform_(self.lower, self.upper)
+        slopes = rl.ones(tuple(input.shape), dtype=input.dtype)
+        if count:
+            slopes[is_negative] = drawn
+        self.noise = slopes
+        return input * slopes
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        if self.train and self.upper - self.lower > 1e-6:
+            self.gradInput = gradOutput * self.noise
+        else:
+            slope = (self.lower + self.upper) / 2
+            self.gradInput = rl.where(input > 0, gradOutput, gradOutput * slope)
+        return self.gradInput
+
+    def __str__(self) -> str:
+        return f"{self.torch_typename} (l:{self.lower:f}, u:{self.upper:f})"

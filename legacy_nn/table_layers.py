@@ -12,7 +12,7 @@ from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation, elements, table
 from relume.legacy_nn.printing import lua_number
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.types import long_storage
+from relume.legacy_nn.types import long_storage, new_empty
 
 
 class TableLayer(Module):
@@ -395,3 +395,30 @@ class MixtureTable(TableLayer):
         if batched:
             shape[0] = gater.shape[0]
         return (experts * gater.reshape(tuple(shape))).sum(dim)
+
+
+@register("nn.ZipTable")
+class ZipTable(TableLayer):
+    """A table of tables, turned: {{a1, a2}, {b1, b2}} to {{a1, b1}, {a2, b2}}."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = table([])
+
+    def compute(self, input: Activation) -> Activation:
+        rows = [elements(row) for row in self._elements(input)]
+        return table([table(list(column)) for column in zip(*rows, strict=True)])
+
+
+@register("nn.ZipTableOneToMany")
+class ZipTableOneToMany(TableLayer):
+    """One value with each of a table: {v, {a, b}} to {{v, a}, {v, b}}."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = table([])
+        self.gradInputEl = new_empty()
+
+    def compute(self, input: Activation) -> Activation:
+        value, others = self._elements(input, 2)[:2]
+        return table([table([value, other]) for other in elements(others)])

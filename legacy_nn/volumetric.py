@@ -139,7 +139,7 @@ class VolumetricConvolution(Volumetric):
         count = (padded.shape[2] - dilation_t * (int(self.kT) - 1) - 1) // step + 1
         if count < 1:
             raise ValueError(f"{self}: fewer time steps than the kernel: {nested.describe(input)}")
-        output = None
+        output: Any = None
         for k in range(int(self.kT)):
             first = k * dilation_t
             part = padded.slice(2, first, first + (count - 1) * step + 1, step)
@@ -245,7 +245,7 @@ class VolumetricFullConvolution(VolumetricConvolution):
         step, time = int(self.dT), input.shape[2]
         length = (time - 1) * step + int(self.kT) + adj_t  # before padding is cut off
         frames, sizes = steps(input)
-        total = None
+        total: Any = None
         for k in range(int(self.kT)):
             result = rl.conv_transpose2d(
                 frames, weight.select(2, k), None, (int(self.dH), int(self.dW)),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "tensor/convert.h"
 #include "tensor/copy.h"
@@ -281,6 +282,17 @@ void apply_to_any_layout(Call& call, const Elementwise& work, Loop loop, const v
 }
 
 }  // namespace
+
+int64_t saturated(int64_t number, DType dtype) {
+  return visit(dtype, [&](auto example) {
+    using T = decltype(example);
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int64_t)) {
+      return std::clamp<int64_t>(number, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+    } else {
+      return number;
+    }
+  });
+}
 
 DType common_type(const Value* operands, int count) {
   bool any_tensor = false, any_number = false;

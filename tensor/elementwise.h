@@ -16,6 +16,9 @@ DType common_type(const Value* operands, int count);
 // Integers and bool become the default float.
 inline DType floating_type(DType dtype) { return is_floating(dtype) ? dtype : kDefaultFloat; }
 
+// The nearest number that an integer type can hold.
+int64_t saturated(int64_t number, DType dtype);
+
 // A function of `loops` applied to operands (tensors and numbers, which broadcast) and
 // parameters (numbers that the function is made with).
 struct Elementwise {

@@ -66,7 +66,10 @@ Tensor pow_by_base(Backward& b) {
 // 0 to a positive power stays 0 when the power changes.
 Tensor pow_by_exponent(Backward& b) {
   const Value base = b.operand(0);
-  if (!base.is_tensor()) return b.grad() * b.out() * std::log(base.as_double());
+  if (!base.is_tensor()) {
+    const double number = base.as_double();
+    return number == 0 ? ops::zeros_like(b.grad()) : b.grad() * b.out() * std::log(number);
+  }
   const Tensor stays = ops::logical_and(ops::eq(base, 0), ops::ge(b.in(1), 0));
   return b.grad() * ops::where(stays, 0, b.out() * ops::log(base));
 }

@@ -133,7 +133,9 @@ const Derive derive_var{"var", {
     {0, saves(0), [](Backward& b) { return spread_backward(b, b.grad()); }}}};
 const Derive derive_std{"std", {
     {0, saves(0) | saves_output(), [](Backward& b) {
-       return spread_backward(b, ops::sqrt_backward(b.grad(), b.out()));
+       // Where all elements are equal the root has no slope: a gradient of 0, not of 0 / 0.
+       const Tensor slope = ops::sqrt_backward(b.grad(), b.out());
+       return spread_backward(b, ops::where(ops::eq(b.out(), 0), 0, slope));
      }}}};
 
 Tensor norm_backward(Backward& b) {

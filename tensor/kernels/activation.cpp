@@ -1,4 +1,6 @@
 // Activation functions of neural networks, and the fused gradients of the common ones.
+#include <cmath>
+
 #include "tensor/dims.h"
 #include "tensor/elementwise.h"
 
@@ -10,10 +12,19 @@ constexpr Kernel activation = elementwise_kernel<function, TypeRule::floating, 1
 template <Function function, int parameters>
 constexpr Kernel gradient = elementwise_kernel<function, TypeRule::floating, 2, parameters>;
 
+// A bound beyond what an integer type can hold is no bound, not a wrapped number.
+Value bound_for(const Value& bound, DType dtype) {
+  if (bound.is_none() || !is_integer(dtype)) return bound;
+  if (bound.type == Value::Type::real && std::abs(bound.real) >= 0x1p62) {
+    return Value(saturated(bound.real < 0 ? INT64_MIN : INT64_MAX, dtype));
+  }
+  return Value(saturated(bound.as_int(), dtype));
+}
+
 // Bounds of a clamp count when its type is chosen, as operands do.
 void clamp_cpu(Call& call) {
   const DType compute = common_type(call.arguments, 3);
-  const Value* bounds = call.arguments + 1;
+  const Value bounds[] = {bound_for(call.value(1), compute), bound_for(call.value(2), compute)};
   if (call.has(1) && call.has(2)) {
     apply(call, {Function::clamp, compute, compute, call.arguments, 1, bounds, 2});
   } else if (call.has(1)) {
@@ -22,6 +33,12 @@ void clamp_cpu(Call& call) {
     check(call.has(2), "clamp(): at least one of min and max must be given");
     apply(call, {Function::clamp_max, compute, compute, call.arguments, 1, bounds + 1, 1});
   }
+}
+
+void hardtanh_cpu(Call& call) {
+  const DType compute = call.body(0)->dtype;
+  const Value bounds[] = {bound_for(call.value(1), compute), bound_for(call.value(2), compute)};
+  apply(call, {Function::clamp, compute, compute, call.arguments, 1, bounds, 2});
 }
 
 // The weight along dimension 1 of the input, so that it broadcasts.
@@ -63,7 +80,7 @@ const Register register_softplus{
 const Register register_hardtanh{
     "hardtanh(Tensor input, float min_val=-1, float max_val=1) -> Tensor",
     "The element, kept between min_val and max_val.", {Trait::elementwise},
-    elementwise_kernel<Function::clamp, TypeRule::numeric, 1, 2>};
+    hardtanh_cpu};
 const Register register_threshold{
     "threshold(Tensor input, float threshold, float value) -> Tensor",
     "The element where it is larger than threshold, otherwise value.", {Trait::elementwise},

@@ -1,21 +1,8 @@
 // Comparisons, logic and selection: eq, logical_and, bitwise_or, where, ...
-#include <limits>
-
 #include "tensor/elementwise.h"
 
 namespace relume {
 namespace {
-
-bool fits(int64_t number, DType dtype) {
-  return visit(dtype, [&](auto example) {
-    using T = decltype(example);
-    if constexpr (std::is_integral_v<T>) {
-      return number >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-             number <= static_cast<int64_t>(std::numeric_limits<T>::max());
-    }
-    return true;
-  });
-}
 
 // Numbers that the type of the tensor cannot hold are compared as they are, not wrapped.
 template <Function function>
@@ -23,7 +10,7 @@ void comparison_kernel(Call& call) {
   DType compute = common_type(call.arguments, 2);
   for (int i = 0; i < 2; ++i) {
     const Value& value = call.value(i);
-    if (is_integer(compute) && value.is_number() && !fits(value.as_int(), compute)) {
+    if (is_integer(compute) && value.is_number() && saturated(value.as_int(), compute) != value.as_int()) {
       compute = DType::int64;
     }
   }
@@ -42,19 +29,26 @@ void where_cpu(Call& call) {
   apply(call, work);
 }
 
-// Comparisons with names that read as they are called.
-#define RELUME_COMPARISON(op, symbol)                                                          \
-  const Register register_##op{#op "(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",     \
-                               "Is input " symbol " other? Element by element, as bool.",      \
-                               {Trait::elementwise, Trait::not_differentiable},                \
-                               comparison_kernel<Function::op>};
-RELUME_COMPARISON(eq, "==")
-RELUME_COMPARISON(ne, "!=")
-RELUME_COMPARISON(lt, "<")
-RELUME_COMPARISON(le, "<=")
-RELUME_COMPARISON(gt, ">")
-RELUME_COMPARISON(ge, ">=")
-#undef RELUME_COMPARISON
+const Register comparisons[] = {
+    {"eq(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input == other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::eq>},
+    {"ne(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input != other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::ne>},
+    {"lt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input < other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::lt>},
+    {"le(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input <= other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::le>},
+    {"gt(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input > other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::gt>},
+    {"ge(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "Is input >= other? Element by element, as bool.",
+     {Trait::elementwise, Trait::not_differentiable}, comparison_kernel<Function::ge>},
+};
 
 const Register register_logical_and{
     "logical_and(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",

@@ -39,19 +39,16 @@ struct LoopTable {
 // nullptr where the function does not take that type.
 Loop find_loop(Function function, DType dtype);
 
-// What each instruction set adds to the table, floating types first; defined by *.isa.cpp.
-#define RELUME_DECLARE_LOOPS(isa)                \
-  namespace isa {                                \
-  void add_unary_loops(LoopTable& table);        \
-  void add_math_loops(LoopTable& table);         \
-  void add_activation_loops(LoopTable& table);   \
-  void add_arithmetic_loops(LoopTable& table);   \
-  void add_comparison_loops(LoopTable& table);   \
-  void add_ternary_loops(LoopTable& table);      \
-  }
-RELUME_DECLARE_LOOPS(baseline)
-RELUME_DECLARE_LOOPS(avx2)
-RELUME_DECLARE_LOOPS(avx512)
-#undef RELUME_DECLARE_LOOPS
+// What each instruction set adds to the table (function_table.isa.cpp): the baseline all
+// types, the others again what they make faster.
+namespace baseline {
+void add_loops(LoopTable& table);
+}
+namespace avx2 {
+void add_loops(LoopTable& table);
+}
+namespace avx512 {
+void add_loops(LoopTable& table);
+}
 
 }  // namespace relume

@@ -15,6 +15,14 @@
 namespace relume {
 namespace RELUME_ISA {
 
+// Defined by the files of kernels.
+void add_unary_loops(LoopTable& table);
+void add_math_loops(LoopTable& table);
+void add_activation_loops(LoopTable& table);
+void add_arithmetic_loops(LoopTable& table);
+void add_comparison_loops(LoopTable& table);
+void add_ternary_loops(LoopTable& table);
+
 // The type that elements of type T are computed in.
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;

@@ -50,6 +50,8 @@ void total_kernel(Call& call) {
   const DimSet dims = dims_of(call, 1, input.ndim());
   if (!call.has(3)) return reduce_into(call, reduction, input, dims, call.boolean(2));
   const DType dtype = call.dtype(3, input.dtype());
+  check<TypeError>(reduction != Reduction::mean || is_floating(dtype),
+                   "mean(): dtype must be a floating type, got ", name(dtype));
   input = converted(input, dtype);
   const ReductionLoops& loops = find_reduction(reduction, dtype);
   if (loops.result == dtype) return reduce_into(call, reduction, input, dims, call.boolean(2));
@@ -132,7 +134,7 @@ void norm_cpu(Call& call) {
   if (p == 2) return reduce_into(call, Reduction::root_of_squares, input, dims, keepdim);
   const Tensor size = ops::abs(input);
   if (std::isinf(p)) {
-    if (p < 0) check_not_empty(call, input, dims);
+    check_not_empty(call, input, dims);
     return reduce_into(call, p > 0 ? Reduction::max : Reduction::min, size, dims, keepdim);
   }
   const Tensor terms = p == 1   ? size

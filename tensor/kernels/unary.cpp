@@ -9,40 +9,66 @@ constexpr Kernel numeric = elementwise_kernel<function, TypeRule::numeric, 1>;
 template <Function function>
 constexpr Kernel floating = elementwise_kernel<function, TypeRule::floating, 1>;
 
-// One row per function.
-#define RELUME_UNARY(rule, op, documentation)                                            \
-  const Register register_##op{#op "(Tensor input) -> Tensor", documentation,            \
-                               {Trait::elementwise}, rule<Function::op>};
-RELUME_UNARY(numeric, neg, "The element with the other sign.")
-RELUME_UNARY(numeric, abs, "The absolute value.")
-RELUME_UNARY(numeric, sign, "-1, 0 or 1: the sign of the element.")
-RELUME_UNARY(numeric, square, "The element times itself.")
-RELUME_UNARY(floating, reciprocal, "1 divided by the element.")
-RELUME_UNARY(floating, sqrt, "The square root.")
-RELUME_UNARY(floating, rsqrt, "1 divided by the square root.")
-RELUME_UNARY(floating, exp, "e to the power of the element.")
-RELUME_UNARY(floating, expm1, "exp(input) - 1, exact near zero.")
-RELUME_UNARY(floating, log, "The natural logarithm.")
-RELUME_UNARY(floating, log1p, "log(1 + input), exact near zero.")
-RELUME_UNARY(floating, log2, "The logarithm to base 2.")
-RELUME_UNARY(floating, log10, "The logarithm to base 10.")
-RELUME_UNARY(floating, sin, "The sine of an angle in radians.")
-RELUME_UNARY(floating, cos, "The cosine of an angle in radians.")
-RELUME_UNARY(floating, tan, "The tangent of an angle in radians.")
-RELUME_UNARY(floating, asin, "The angle whose sine is the element.")
-RELUME_UNARY(floating, acos, "The angle whose cosine is the element.")
-RELUME_UNARY(floating, atan, "The angle whose tangent is the element.")
-RELUME_UNARY(floating, sinh, "The hyperbolic sine.")
-RELUME_UNARY(floating, cosh, "The hyperbolic cosine.")
-RELUME_UNARY(floating, tanh, "The hyperbolic tangent.")
-RELUME_UNARY(floating, sigmoid, "1 / (1 + exp(-input)).")
-RELUME_UNARY(floating, erf, "The error function.")
-RELUME_UNARY(numeric, floor, "The largest whole number that is not larger.")
-RELUME_UNARY(numeric, ceil, "The smallest whole number that is not smaller.")
-RELUME_UNARY(numeric, round, "The nearest whole number; halves go to the even one.")
-RELUME_UNARY(numeric, trunc, "The whole part.")
-RELUME_UNARY(floating, frac, "What is left without the whole part.")
-#undef RELUME_UNARY
+const Register unary_functions[] = {
+    {"neg(Tensor input) -> Tensor", "The element with the other sign.", {Trait::elementwise},
+     numeric<Function::neg>},
+    {"abs(Tensor input) -> Tensor", "The absolute value.", {Trait::elementwise},
+     numeric<Function::abs>},
+    {"sign(Tensor input) -> Tensor", "-1, 0 or 1: the sign of the element.", {Trait::elementwise},
+     numeric<Function::sign>},
+    {"square(Tensor input) -> Tensor", "The element times itself.", {Trait::elementwise},
+     numeric<Function::square>},
+    {"reciprocal(Tensor input) -> Tensor", "1 divided by the element.", {Trait::elementwise},
+     floating<Function::reciprocal>},
+    {"sqrt(Tensor input) -> Tensor", "The square root.", {Trait::elementwise},
+     floating<Function::sqrt>},
+    {"rsqrt(Tensor input) -> Tensor", "1 divided by the square root.", {Trait::elementwise},
+     floating<Function::rsqrt>},
+    {"exp(Tensor input) -> Tensor", "e to the power of the element.", {Trait::elementwise},
+     floating<Function::exp>},
+    {"expm1(Tensor input) -> Tensor", "exp(input) - 1, exact near zero.", {Trait::elementwise},
+     floating<Function::expm1>},
+    {"log(Tensor input) -> Tensor", "The natural logarithm.", {Trait::elementwise},
+     floating<Function::log>},
+    {"log1p(Tensor input) -> Tensor", "log(1 + input), exact near zero.", {Trait::elementwise},
+     floating<Function::log1p>},
+    {"log2(Tensor input) -> Tensor", "The logarithm to base 2.", {Trait::elementwise},
+     floating<Function::log2>},
+    {"log10(Tensor input) -> Tensor", "The logarithm to base 10.", {Trait::elementwise},
+     floating<Function::log10>},
+    {"sin(Tensor input) -> Tensor", "The sine of an angle in radians.", {Trait::elementwise},
+     floating<Function::sin>},
+    {"cos(Tensor input) -> Tensor", "The cosine of an angle in radians.", {Trait::elementwise},
+     floating<Function::cos>},
+    {"tan(Tensor input) -> Tensor", "The tangent of an angle in radians.", {Trait::elementwise},
+     floating<Function::tan>},
+    {"asin(Tensor input) -> Tensor", "The angle whose sine is the element.", {Trait::elementwise},
+     floating<Function::asin>},
+    {"acos(Tensor input) -> Tensor", "The angle whose cosine is the element.", {Trait::elementwise},
+     floating<Function::acos>},
+    {"atan(Tensor input) -> Tensor", "The angle whose tangent is the element.", {Trait::elementwise},
+     floating<Function::atan>},
+    {"sinh(Tensor input) -> Tensor", "The hyperbolic sine.", {Trait::elementwise},
+     floating<Function::sinh>},
+    {"cosh(Tensor input) -> Tensor", "The hyperbolic cosine.", {Trait::elementwise},
+     floating<Function::cosh>},
+    {"tanh(Tensor input) -> Tensor", "The hyperbolic tangent.", {Trait::elementwise},
+     floating<Function::tanh>},
+    {"sigmoid(Tensor input) -> Tensor", "1 / (1 + exp(-input)).", {Trait::elementwise},
+     floating<Function::sigmoid>},
+    {"erf(Tensor input) -> Tensor", "The error function.", {Trait::elementwise},
+     floating<Function::erf>},
+    {"floor(Tensor input) -> Tensor", "The largest whole number that is not larger.", {Trait::elementwise},
+     numeric<Function::floor>},
+    {"ceil(Tensor input) -> Tensor", "The smallest whole number that is not smaller.", {Trait::elementwise},
+     numeric<Function::ceil>},
+    {"round(Tensor input) -> Tensor", "The nearest whole number; halves go to the even one.", {Trait::elementwise},
+     numeric<Function::round>},
+    {"trunc(Tensor input) -> Tensor", "The whole part.", {Trait::elementwise},
+     numeric<Function::trunc>},
+    {"frac(Tensor input) -> Tensor", "What is left without the whole part.", {Trait::elementwise},
+     floating<Function::frac>},
+};
 
 }  // namespace
 }  // namespace relume

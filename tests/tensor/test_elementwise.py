@@ -367,6 +367,14 @@ def test_in_place_on_a_part():
     assert memory.tolist() == [[1, 0, 2, 0]] * 3
 
 
+def test_bounds_beyond_an_integer_type_are_no_bounds():
+    x = rl.tensor([0, 100, 255], dtype="uint8")
+    assert rl.clamp(x, -5, 300).tolist() == [0, 100, 255]
+    assert rl.clamp(x, min=-1).tolist() == [0, 100, 255]
+    assert rl.hardtanh(x, -1.0, 120.0).tolist() == [0, 100, 120]
+    assert rl.clamp(x, 0.5, 200.0).tolist() == [0.5, 100, 200]
+
+
 def test_types_that_make_no_sense_are_refused():
     with pytest.raises(TypeError, match=r"sub.*bool"):
         rl.tensor([True]) - rl.tensor([False])

@@ -250,4 +250,6 @@ def test_gradients_at_corners():
     assert gradient(lambda x: rl.clamp(x, -1, 1), [-2.0, -1.0, 0.0, 1.0]) == [0, 1, 1, 1]
     assert gradient(lambda x: rl.hardtanh(x), [-2.0, -1.0, 0.0, 1.0]) == [0, 0, 1, 0]
     assert gradient(rl.norm, [0.0, 0.0]) == [0, 0]
+    assert gradient(rl.std, [2.0, 2.0, 2.0]) == [0, 0, 0]
+    assert gradient(lambda x: 0.0**x, [2.0, 3.0]) == [0, 0]
     assert gradient(lambda x: rl.where(x > 1, x * 2, 5.0), [0.0, 2.0]) == [0, 2]

@@ -165,6 +165,10 @@ methods.all.random = method_with_generator(function(x, first, last)
    else
       if last == nil then first, last = 1, first end
       core.call_in_place('random_', x, first, last + 1)  -- the core's end is outside
+      -- Torch7 adds `first` as an unsigned number: -3 in a floating tensor is 2^64 - 3.
+      if first < 0 and not tensor_row(x).integer then
+         x:add(x:lt(0):typeAs(x):mul(2 ^ 64))
+      end
    end
    return x
 end)
@@ -210,5 +214,40 @@ methods.floating.multinomial = function(result, ...)
    if tensor_row(result) ~= long_row then errors.invalid_arguments(1, result) end
    return functions.multinomial(result, ...)
 end
+
+-- Walker's alias method: two draws per sample, whatever the number of categories. The state is
+-- {J, q}: category i (from 0) is kept with probability q[i], otherwise J[i] takes its place.
+function functions.multinomialAliasSetup(p, state)
+   local row = tensor_row(p)
+   if not row or row.integer or p._ndim ~= 1 then errors.invalid_arguments(1, p, state) end
+   local count = p:size(1)
+   state = state or {shapes.new(long_row, 0), shapes.new(types.by_class.Double, 0)}
+   local aliases, kept = state[1]:resize(count):zero(), state[2]:resize(count)
+   local small, large = {}, {}
+   for i = 1, count do
+      kept[i] = count * p[i]
+      table.insert(kept[i] < 1 and small or large, i)
+   end
+   while #small > 0 and #large > 0 do
+      local giver, taker = large[#large], table.remove(small)
+      aliases[taker] = giver - 1
+      kept[giver] = kept[giver] - (1 - kept[taker])
+      if kept[giver] < 1 then table.insert(small, table.remove(large)) end
+   end
+   return state
+end
+
+-- As in Torch7, an alias counts from 0 and a category that is kept from 1.
+functions.multinomialAlias = with_generator(function(result, state)
+   if tensor_row(result) ~= long_row or type(state) ~= 'table' then
+      errors.invalid_arguments(2, result, state)
+   end
+   local aliases, kept = state[1], state[2]
+   local count = aliases:size(1)
+   return result:apply(function()
+      local i = math.floor(C.relume_uniform(0, count)) + 1
+      return C.relume_bernoulli(kept[i]) == 1 and i or aliases[i]
+   end)
+end)
 
 return Generator

@@ -144,37 +144,32 @@ def make_node(module: Module, inputs: tuple) -> Node:
 class Step:
     """What is done for one node: where its inputs come from and what happens to them."""
 
-    __slots__ = ("data", "index", "is_output", "select", "sources", "split_count")
+    __slots__ = ("data", "index", "select", "sources")
 
     def __init__(self, data: Any, index: int, sources: list[int]):
         self.data = data
         self.index = index
         self.sources = sources
         self.select = data.get("selectindex")
-        self.split_count = data.get("nSplitOutputs")
 
 
 def topological_order(last: Any) -> list[Any]:
     """The `data` tables that lead to `last`, every one after those that it needs."""
     order: list[Any] = []
-    state: dict[int, bool] = {}
+    seen: set[int] = set()
     stack = [(last, False)]
     while stack:
         data, is_finished = stack.pop()
         if is_finished:
-            state[id(data)] = True
             order.append(data)
             continue
-        if id(data) in state:
-            if not state[id(data)]:
-                continue
+        if id(data) in seen:
             continue
-        state[id(data)] = False
+        seen.add(id(data))
         stack.append((data, True))
         mapindex = data.get("mapindex")
         for source in reversed(nested.elements(mapindex) if mapindex is not None else []):
-            if id(source) not in state:
-                stack.append((source, False))
+            stack.append((source, False))
     return order
 
 

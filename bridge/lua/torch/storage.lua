@@ -26,6 +26,13 @@ function storage.new(row, size)
    return core.adopt_storage(pointer)
 end
 
+-- The same; small ones are zero, as Torch7's mostly were (see tensor.lua).
+function storage.new_small_zeroed(row, size)
+   local result = storage.new(row, size)
+   if result._bytes > 0 and result._bytes <= 4096 then ffi.fill(result._data, result._bytes) end
+   return result
+end
+
 function storage.from_table(row, list)
    local result = storage.new(row, #list)
    for i = 1, #list do
@@ -46,23 +53,18 @@ local function part_of(row, parent, offset, size)
 end
 
 -- Makes the constructor of one class; the forms are those of Torch7's manual:
--- (), (size), (table), (size, address), (storage, offset [, size]), (file name [, shared [, size]]).
+-- (), (size), (table), (storage [, offset [, size]]), (text).
 local function constructor(row)
    return function(first, second, size)
       if first == nil then return storage.new(row, 0) end
       local kind = type(first)
       if kind == 'table' then return storage.from_table(row, first) end
-      if kind == 'number' and second ~= nil then
-         if type(second) ~= 'cdata' then
-            error('bad argument #2 (expected an address, as torch.data(x, true) gives it)', 2)
-         end
-         local result = storage.new(row, first)
-         ffi.copy(result._data, ffi.cast('void *', ffi.cast('uintptr_t', second)), first * row.bytes)
-         return result
-      end
       if kind == 'number' then
-         if first < 0 then error('bad argument #1 (invalid size)', 2) end
-         return storage.new(row, first)
+         if type(second) == 'number' then
+            error('bad argument #2 (a storage on an address is not supported)', 2)
+         end
+         if not (first >= 0) then error('bad argument #1 (invalid size)', 2) end
+         return storage.new_small_zeroed(row, first)
       end
       if kind == 'string' then
          local result = storage.new(row, #first)

@@ -62,7 +62,7 @@ _SIGNATURES: list[tuple[bytes, Impostor]] = [
     ),
 ]
 
-_TEXT_BYTES = frozenset(range(0x20, 0x100)) | {9, 10, 12, 13}
+_TEXT_BYTES = frozenset(range(0x20, 0x7F)) | {9, 10, 12, 13}
 
 
 def identify(head: bytes, size: int) -> Impostor:
@@ -174,7 +174,9 @@ def _safetensors(head: bytes, size: int) -> Impostor | None:
 
 
 def _is_text(head: bytes) -> bool:
-    return all(byte in _TEXT_BYTES for byte in head)
+    control = sum(byte < 0x20 and byte not in _TEXT_BYTES for byte in head)
+    ascii_ = sum(byte in _TEXT_BYTES for byte in head)
+    return control == 0 and ascii_ >= 0.7 * len(head)  # the rest: letters of any encoding
 
 
 def _other(head: bytes, size: int) -> Impostor:

@@ -48,6 +48,10 @@ def _stored(key: Any) -> Any:
     return key
 
 
+def _may_be_key(key: Any) -> bool:
+    return not (key is None or (isinstance(key, Real) and key != key))
+
+
 def _shown(key: Any) -> Any:
     return key.value if type(key) is _BooleanKey else key
 
@@ -155,7 +159,7 @@ class Table:
         self[key] = None
 
     def __contains__(self, key: Any) -> bool:
-        return key is not None and key == key and self._find(key, None) is not None
+        return _may_be_key(key) and self._find(key, None) is not None
 
     def __getattr__(self, name: str) -> Any:
         if name == "_hash":
@@ -192,7 +196,7 @@ class Table:
         >>> Table({"a": 1}).get("b", 0)
         0
         """
-        return self._find(key, default) if key is not None and key == key else default
+        return self._find(key, default) if _may_be_key(key) else default
 
     def keys(self) -> list[Any]:
         """All keys: 1, 2, ..., then the others in the order of the file or of insertion."""

@@ -113,6 +113,11 @@ PyObject* text_object(std::string_view bytes) {
   return must(PyBytes_FromStringAndSize(bytes.data(), length));
 }
 
+// A name that bytes may have to be made of again.
+nb::object text_of(std::string_view text) {
+  return nb::steal(must(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape")));
+}
+
 // Short strings repeat: field names, above all.
 class TextCache {
  public:
@@ -383,8 +388,7 @@ class PythonBuilder final : public t7::Builder {
 
   PyObject* class_name(const ClassInfo& info) {
     if (last_class_ != &info) {
-      last_class_name_ = checked(PyUnicode_DecodeUTF8(
-          info.name.data(), static_cast<Py_ssize_t>(info.name.size()), "surrogateescape"));
+      last_class_name_ = text_of(info.name);
       last_class_ = &info;
     }
     return nb::object(last_class_name_).release().ptr();
@@ -432,57 +436,102 @@ class PythonBuilder final : public t7::Builder {
   std::vector<std::pair<Handle, double>> versions_;  // of open objects with a Python class
 };
 
+// One way to understand a file. A guess must fit to the last byte.
 struct Attempt {
   t7::Form form;
-  bool strict;
+  bool is_guess = false;
+  t7::Era era = t7::Era::standard;
 };
 
-// Does the file, and only it, decide how long a long is? 8 bytes nearly always, else 4.
-std::vector<Attempt> attempts(t7::Form form, int long_size) {
-  if (long_size != 0) form.long_size = long_size;
-  std::vector<Attempt> result = {{form, false}};
-  if (long_size == 0 && form.encoding == t7::Encoding::binary) {
-    form.long_size = 4;
+// What a file may be when the usual way fails, or leaves bytes over. Longs have 8 bytes
+// nearly always, else 4; a few files are from before Torch7's first release.
+std::vector<Attempt> other_attempts(t7::Form form, int long_size, bool met_long) {
+  std::vector<Attempt> result;
+  if (long_size == 0 && met_long && form.encoding == t7::Encoding::binary) {
     result.push_back({form, true});
+    result.back().form.long_size = 4;
   }
+  result.push_back({form, true, t7::Era::tables});
+  result.push_back({form, true, t7::Era::streams});
   return result;
 }
 
-nb::dict read(t7::Source& source, const Attempt& attempt, bool all, nb::object find_class,
-              bool& met_long) {
-  PythonBuilder builder(std::move(find_class));
-  t7::Reader reader(source, attempt.form, builder, attempt.strict);
-  nb::list objects;
-  try {
-    do {
-      objects.append(nb::steal(as_object(reader.read_object())));
-    } while (all && !reader.at_end());
-    // A guessed form must fit to the last byte.
-    while (!reader.at_end() && attempt.strict) builder.drop(reader.read_object());
-  } catch (...) {
-    met_long = reader.decoder().met_long();
-    throw;
+// Only classes of that time make an early era worth a try.
+bool may_be_early(const t7::ClassTable& classes) {
+  for (const auto& [name, info] : classes.all()) {
+    if (t7::early_layout(t7::Era::streams, name)) return true;
   }
-  nb::dict counts;
-  for (const auto& [name, info] : reader.classes().all()) {
-    if (info->count > 0) counts[nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"))] = info->count;
+  return false;
+}
+
+class FileReading {
+ public:
+  FileReading(t7::Source& source, bool all, nb::object find_class)
+      : source_(source), all_(all), find_class_(std::move(find_class)) {}
+
+  bool met_long = false;
+  bool may_be_early = false;
+
+  // What `relume.converters.t7` makes a TorchFile of; throws FormatError.
+  nb::dict read(const Attempt& attempt) {
+    source_.seek(0);
+    PythonBuilder builder(find_class_);
+    t7::Reader reader(source_, attempt.form, builder, attempt.is_guess, attempt.era);
+    nb::list objects;
+    try {
+      do {
+        objects.append(nb::steal(as_object(reader.read_object())));
+      } while (all_ && !reader.at_end());
+      const int64_t left_over = reader.at_end() ? 0 : source_.remaining();
+      if (attempt.is_guess && left_over > 0) read_rest(reader, builder, attempt);
+      if (attempt.era != t7::Era::standard && reader.early_objects() == 0) {
+        t7::fail("damaged", 0, "nothing is early about this file");
+      }
+      return describe(attempt, objects, builder, reader, left_over);
+    } catch (const t7::FormatError&) {
+      met_long = reader.decoder().met_long();
+      may_be_early = relume::may_be_early(reader.classes());
+      throw;
+    }
   }
-  nb::dict result;
-  result["objects"] = objects;
-  result["unfilled"] = builder.unfilled;
-  result["from_gpu"] = builder.from_gpu;
-  result["class_counts"] = counts;
-  result["left_over"] = source.remaining();
-  result["encoding"] = attempt.form.encoding == t7::Encoding::ascii ? "ascii" : "binary";
-  result["long_size"] = attempt.form.long_size;
-  result["byte_order"] = attempt.form.big_endian ? "big" : "little";
-  return result;
+
+ private:
+  static void read_rest(t7::Reader& reader, PythonBuilder& builder, const Attempt& attempt) {
+    if (attempt.era != t7::Era::standard) t7::fail("damaged", 0, "bytes are left over");
+    while (!reader.at_end()) builder.drop(reader.read_object());
+  }
+
+  static nb::dict describe(const Attempt& attempt, nb::list objects, const PythonBuilder& builder,
+                           const t7::Reader& reader, int64_t left_over) {
+    nb::dict counts;
+    for (const auto& [name, info] : reader.classes().all()) {
+      if (info->count > 0) counts[text_of(name)] = info->count;
+    }
+    nb::dict result;
+    result["objects"] = objects;
+    result["unfilled"] = builder.unfilled;
+    result["from_gpu"] = builder.from_gpu;
+    result["class_counts"] = counts;
+    result["left_over"] = left_over;
+    result["encoding"] = attempt.form.encoding == t7::Encoding::ascii ? "ascii" : "binary";
+    result["long_size"] = attempt.form.long_size;
+    result["byte_order"] = attempt.form.big_endian ? "big" : "little";
+    return result;
+  }
+
+  t7::Source& source_;
+  bool all_;
+  nb::object find_class_;
+};
+
+// For people: what is not UTF-8 need not survive.
+nb::object shown(std::string_view text) {
+  return nb::steal(must(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")));
 }
 
 [[noreturn]] void raise_format_error(const t7::FormatError& error) {
-  nb::object text = checked(PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace"));
-  nb::object path = checked(PyUnicode_DecodeUTF8(error.path.data(), static_cast<Py_ssize_t>(error.path.size()), "replace"));
-  nb::object exception = python_classes->error(text, error.offset, path, error.kind.c_str());
+  nb::object exception =
+      python_classes->error(shown(error.what()), error.offset, shown(error.path), error.kind.c_str());
   PyErr_SetObject(python_classes->error.ptr(), exception.ptr());
   throw_python_error();
 }
@@ -490,19 +539,29 @@ nb::dict read(t7::Source& source, const Attempt& attempt, bool all, nb::object f
 // None when the first bytes cannot be those of a Torch7 file.
 nb::object read_source(t7::Source& source, int long_size, bool all, nb::object find_class) {
   check<Error>(python_classes != nullptr, "import relume.converters.t7 first");
-  const std::optional<t7::Form> form = t7::detect_form(source);
+  std::optional<t7::Form> form = t7::detect_form(source);
   if (!form) return nb::none();
+  if (long_size != 0) form->long_size = long_size;
+  FileReading reading(source, all, std::move(find_class));
+  nb::object usual;
   std::optional<t7::FormatError> first_error;
-  for (const Attempt& attempt : attempts(*form, long_size)) {
-    bool met_long = false;
-    source.seek(0);
+  try {
+    usual = reading.read({*form});
+    // An early stream starts with a tensor, and only with the rest it makes sense.
+    if (nb::cast<int64_t>(usual["left_over"]) == 0 || !is_tensor(nb::object(usual["objects"][0]).ptr())) return usual;
+  } catch (const t7::FormatError& error) {
+    first_error = error;
+  }
+  for (const Attempt& attempt : other_attempts(*form, long_size, first_error && reading.met_long)) {
+    const bool worth_it = usual.is_valid() || attempt.era == t7::Era::standard || reading.may_be_early;
+    if (!worth_it) continue;
     try {
-      return read(source, attempt, all, find_class, met_long);
-    } catch (const t7::FormatError& error) {
-      if (!first_error) first_error = error;
-      if (!met_long) break;
+      return reading.read(attempt);
+    } catch (const t7::FormatError&) {
+      continue;
     }
   }
+  if (usual.is_valid()) return usual;
   raise_format_error(*first_error);
 }
 

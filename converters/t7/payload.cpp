@@ -34,6 +34,7 @@ Reader::Reader(Reader& parent, int64_t offset, Builder& nothing)
 bool Reader::take_payload(int64_t single_value_end) {
   Frame& frame = frames_.back();
   if (frame.info->cookie) return false;  // the builder has this class: its data is a table
+  if (early_layout(Era::streams, frame.info->name)) return false;  // an early file, or damage
   const int64_t start = frame.start;
   const int64_t back = decoder_.offset();
   memo_.forget_from(start, builder_);

@@ -108,8 +108,8 @@ void check_geometry(Geometry& view, int64_t elements, bool has_storage, int64_t 
 
 }  // namespace
 
-Reader::Reader(Source& source, const Form& form, Builder& builder, bool strict)
-    : decoder_(source, form), builder_(builder), strict_(strict) {}
+Reader::Reader(Source& source, const Form& form, Builder& builder, bool strict, Era era)
+    : decoder_(source, form), builder_(builder), strict_(strict), era_(era) {}
 
 Reader::~Reader() {
   for (const Frame& frame : frames_) {
@@ -125,6 +125,7 @@ Reader::~Reader() {
 
 Handle Reader::read_object() {
   try {
+    if (era_ != Era::standard) open_early_root();
     return run().handle;
   } catch (FormatError& error) {
     if (error.path.empty()) error.path = path();
@@ -132,30 +133,37 @@ Handle Reader::read_object() {
   }
 }
 
-// Opens one value after the other; what is complete goes to the container below.
+// Reads one value after the other; what is complete goes to the container below.
 Item Reader::run() {
   while (true) {
     if (parent_ && --work_left_ < 0) fail("damaged", decoder_.offset(), "gave up checking");
     Item item;
-    bool complete;
-    const int64_t at = decoder_.offset();
-    const bool expects_state = !frames_.empty() && frames_.back().kind == FrameKind::object;
-    const size_t depth = frames_.size();
-    try {
-      complete = !open(item);
-    } catch (const FormatError&) {
-      if (!expects_state || frames_.size() != depth || frames_.back().start != at) throw;
-      if (!take_payload(-1)) throw;
-      item = close();
-      complete = true;
-    }
-    if (!complete) {
-      const Frame& frame = frames_.back();
-      if (frame.remaining > 0) continue;
+    if (!read_next(item)) {
+      if (frames_.back().remaining > 0) continue;
       item = close();
     }
     while (!frames_.empty() && deliver(item)) item = close();
     if (frames_.empty()) return item;
+  }
+}
+
+// True: `item` is complete. False: a container was opened, or goes on.
+bool Reader::read_next(Item& item) {
+  if (frames_.empty()) return !open(item);
+  const FrameKind kind = frames_.back().kind;
+  if (kind == FrameKind::early && read_early_numbers()) {
+    item = close();
+    return true;
+  }
+  if (kind != FrameKind::object) return !open(item);
+  const size_t depth = frames_.size();
+  try {
+    return !open(item);
+  } catch (const FormatError&) {
+    // Not even the start of a table: the class may have a format of its own.
+    if (frames_.size() != depth || !take_payload(-1)) throw;
+    item = close();
+    return true;
   }
 }
 
@@ -173,7 +181,7 @@ void Reader::push(FrameKind kind, const Item& item, int64_t remaining, ClassInfo
 // Completes the innermost container.
 Item Reader::close() {
   const Frame frame = frames_.back();
-  if (frame.kind == FrameKind::table || frame.kind == FrameKind::fields) hand_over_entries(frame);
+  if (frame.kind != FrameKind::vector && !frame.repeated) hand_over_entries(frame);
   if (frame.kind == FrameKind::fields) {
     if (MemoEntry* entry = memo_.find(frame.index)) entry->kind = ItemKind::fields;
   }
@@ -184,9 +192,8 @@ Item Reader::close() {
 void Reader::hand_over_entries(const Frame& frame) {
   const Entries entries{entries_.data() + frame.first_entry, entries_.size() - frame.first_entry};
   try {
-    if (frame.kind == FrameKind::table) {
-      builder_.fill(frame.item.handle, entries);
-    } else {
+    if (frame.kind == FrameKind::table) builder_.fill(frame.item.handle, entries);
+    if (frame.kind == FrameKind::fields || frame.kind == FrameKind::early) {
       builder_.fill_fields(frame.item.handle, entries);
     }
   } catch (...) {
@@ -225,7 +232,9 @@ bool Reader::deliver(Item item) {
       return --frame.remaining == 0;
     case FrameKind::object:
       deliver_fields(frame, item);
-      return true;
+      return !continue_early(frame);
+    case FrameKind::early:
+      return deliver_early(frame, item);
     case FrameKind::function:
       if (item.kind != ItemKind::table) {
         builder_.drop(item.handle);
@@ -439,7 +448,11 @@ bool Reader::open_torch_object(Item& item) {
     case ClassKind::other:
       item = {ItemKind::object, builder_.object(info, version)};
       remember(index, item, at);
-      push(FrameKind::object, item, 1, &info);
+      if (era_ == Era::streams) {
+        open_early(item, info);
+      } else {
+        push(FrameKind::object, item, 1, &info);
+      }
       return true;
   }
   return false;
@@ -541,6 +554,9 @@ std::string Reader::path() const {
     }
     const Frame& frame = frames_[i];
     if (frame.kind == FrameKind::function) text += ".upvalues";
+    if (frame.kind == FrameKind::early && frame.position < frame.layout->size()) {
+      text += "." + (*frame.layout)[frame.position].name;
+    }
     if (frame.kind == FrameKind::vector) text += "[next]";
     if (frame.kind == FrameKind::table || frame.kind == FrameKind::fields) {
       text += !frame.has_key                        ? "<key>"

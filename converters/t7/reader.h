@@ -10,6 +10,7 @@
 #include "converters/t7/builder.h"
 #include "converters/t7/classes.h"
 #include "converters/t7/decoder.h"
+#include "converters/t7/early_layouts.h"
 #include "converters/t7/memo.h"
 
 namespace relume::t7 {
@@ -17,7 +18,8 @@ namespace relume::t7 {
 class Reader {
  public:
   // `strict` refuses what Torch7 never wrote, for a form that is only a guess.
-  Reader(Source& source, const Form& form, Builder& builder, bool strict = false);
+  Reader(Source& source, const Form& form, Builder& builder, bool strict = false,
+         Era era = Era::standard);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -25,12 +27,14 @@ class Reader {
   // The next object; the caller owns the handle. Throws FormatError with its path set.
   Handle read_object();
   bool at_end() { return decoder_.at_end(); }
+  // How many objects were read by the rules of an early era.
+  int64_t early_objects() const { return early_objects_; }
 
   Decoder& decoder() { return decoder_; }
   const ClassTable& classes() const { return *classes_; }
 
  private:
-  enum class FrameKind : uint8_t { table, fields, vector, object, function };
+  enum class FrameKind : uint8_t { table, fields, vector, object, early, function };
   struct Frame {
     FrameKind kind;
     bool has_key = false;
@@ -41,12 +45,16 @@ class Reader {
     ClassInfo* info = nullptr;
     int64_t start = 0;      // where an object's own data begins
     int32_t index = 0;      // of a table of fields
+    const EarlyLayout* layout = nullptr;  // of an early object
+    size_t position = 0;                  // in the layout
+    bool repeated = false;                // the values were in the object's table already
   };
 
   // A reader that checks what follows `offset`, as if `parent` had come there.
   Reader(Reader& parent, int64_t offset, Builder& nothing);
 
   Item run();
+  bool read_next(Item& item);
   bool open(Item& item);
   bool deliver(Item item);
   void deliver_fields(Frame& frame, Item item);
@@ -70,6 +78,13 @@ class Reader {
   void remember(int32_t index, const Item& item, int64_t at);
   void check_new_index(int32_t index, int64_t at);
 
+  // early_objects.cpp: what was written in 2011.
+  void open_early_root();
+  void open_early(const Item& item, ClassInfo& info);
+  bool continue_early(Frame& frame);
+  bool read_early_numbers();
+  bool deliver_early(Frame& frame, const Item& item);
+
   // payload.cpp: classes that wrote themselves in a format of their own.
   bool take_payload(int64_t single_value_end);
   int64_t find_payload_end(int64_t start, int64_t single_value_end);
@@ -88,6 +103,8 @@ class Reader {
   Memo memo_;
   int32_t highest_index_ = 0;
   bool strict_ = false;
+  Era era_ = Era::standard;
+  int64_t early_objects_ = 0;
 
   // Of a reader that only checks structure:
   Reader* parent_ = nullptr;

@@ -89,6 +89,9 @@ class Comparison:
             elif isinstance(key, dict) and not {"number", "bytes"} & set(key):
                 found = [pair for pair in objects if id(pair[0]) not in self.id_of_object]
                 found = [pair for pair in found if self.fits(key, pair[0])]
+            elif not isinstance(key, dict):
+                kinds = ("int", "float") if type(key) in (int, float) else (type(key).__name__,)
+                found = [(key, plain[kind, key]) for kind in kinds if (kind, key) in plain]
             else:
                 found = [(k, v) for (_, k), v in plain.items() if self.fits(key, k)]
             assert found, f"{where}: no key {key}"

@@ -20,10 +20,9 @@ FOLDER = Path(__file__).resolve().parents[3] / "shared" / "legacy_files"
 FILES = sorted((FOLDER / "files").glob("*")) if FOLDER.is_dir() else []
 IMPOSTORS = [path for path in FILES if path.name.startswith("impostor")]
 GENUINE = [path for path in FILES if not path.name.startswith("impostor")]
+RENAMED = {"nn.SpatialConvolutionSparse": "nn.SpatialConvolutionMap"}
 # The truth describes a graph's modules, not the graph.
 GRAPH_FIELDS = {"innode", "outnode", "fg", "bg", "forwardnodes", "backwardnodes"}
-# Before Torch7's first release objects were written in other ways.
-PRERELEASE = {"museum_02", "museum_06"}
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the legacy files are not here")
 
@@ -92,7 +91,8 @@ class Content:
 
     def same_fields(self, expected: dict[str, Any], actual: Any, where: str) -> None:
         if "class" in expected:
-            assert actual.torch_typename.replace("cudnn.", "nn.") == expected["class"], where
+            name = actual.torch_typename.replace("cudnn.", "nn.")
+            assert RENAMED.get(name, name) == expected["class"], where
         else:
             assert type(actual) is rl.Table, where
         fields = dict(actual.fields if isinstance(actual, rl.TorchObject) else actual.items())
@@ -104,6 +104,8 @@ class Content:
         described = dict(expected["fields"])
         if expected.get("class") == "nn.gModule":
             named = {name: value for name, value in named.items() if name not in GRAPH_FIELDS}
+        if "fixedThres" in named and named["fixedThres"] == 0 and "fixedThres" not in described:
+            del named["fixedThres"]  # the class's own reading took 0 for nil
         if described.pop("...", None) is None:  # which stands for the rest of a long table
             assert set(named) == set(described), where
         for name, value in described.items():
@@ -179,19 +181,18 @@ def test_impostor_is_named(path):
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.stem)
 def test_content_is_what_torch7_found(path):
     truth = truth_of(path)
-    if path.stem in PRERELEASE:
-        pytest.skip("written before Torch7's first release")
     file = t7.read(path, classes=NoClasses())
     assert file.encoding == truth["encoding"]
     assert file.left_over == truth["left_over_bytes"]
     assert len(file.objects) == 1
     Content().same_root(truth["content"], file.objects[0])
-    assert file.class_counts == truth["classes"]
+    counts = dict(file.class_counts)
+    if truth["family"].startswith("prerelease"):
+        counts["nn.Sequential"] -= 1  # the root, of which the file says nothing
+    assert counts == truth["classes"]
 
 
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.stem)
 def test_load_succeeds_with_the_classes_that_are_known(path):
-    if path.stem in PRERELEASE:
-        pytest.skip("written before Torch7's first release")
     value = rl.load(path)
     assert len(repr(value)) > 0

@@ -86,10 +86,7 @@ class LuaFunction:
 
     @property
     def upvalues(self) -> list[Upvalue]:
-        """Its variables from the outside, in order.
-
-        Raises nothing: what is not there is None.
-        """
+        """Its variables from the outside, in order; what the file does not say is None."""
         table = self._upvalues
         if table is None:
             return []

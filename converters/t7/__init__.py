@@ -92,7 +92,7 @@ def load(
             `_load_fields(fields, version)` is called, or without one the fields become
             attributes. A function is called for an object to fill. `{"nn.Linear": TorchObject}`
             keeps a class raw.
-        lua: not used yet.
+        lua: a Lua runtime for the functions of the file; not used yet.
 
     Raises:
         FileFormatError: it is no Torch7 file, or a damaged one; the message says what it is.

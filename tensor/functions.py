@@ -85,7 +85,8 @@ def split(input: Tensor, split_size: Any, dim: int = 0, *, axis: int | None = No
 def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """Positions that would sort a tensor along a dimension.
 
-    >>> argsort(_C.tensor_from_data([3, 1, 2], None))
+    >>> import relume as rl
+    >>> rl.argsort(rl.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
     return _ops["sort"](input, dim, descending)[1]

@@ -49,7 +49,7 @@ def arrays_and_dims(draw, dtype, min_side=1):
 def test_reductions_along_any_dimensions(data, name, dtype, keepdim):
     array, dims = data.draw(arrays_and_dims(dtype))
     if name == "prod" and array.dtype.kind == "f":
-        array = np.sign(array)  # a long product may overflow before it meets a zero
+        array = np.asarray(np.sign(array))  # a long product may overflow before it meets a zero
     expected = REDUCTIONS[name](array, axis=dims, keepdims=keepdim)
     got = getattr(rl, name)(rl.from_numpy(array), dims, keepdim)
     assert got.shape == expected.shape

@@ -22,7 +22,8 @@ def same(tensor, array):
 @st.composite
 def index_arrays(draw, size, shape):
     """Valid indices (negative ones too) into a dimension of a size."""
-    dtype = draw(st.sampled_from(INDEX_DTYPES))
+    wide_enough = [dtype for dtype in INDEX_DTYPES if size <= np.iinfo(dtype).max]
+    dtype = draw(st.sampled_from(wide_enough))
     return draw(hnp.arrays(dtype, shape, elements=st.integers(-size, size - 1)))
 
 

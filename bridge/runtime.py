@@ -70,6 +70,7 @@ class Lua:
         }
         self._interrupt: BaseException | None = None
         self._kept: dict[int, list[Any]] = {}
+        self._returned: dict[int, Any] = {}
         _install_callbacks(bridge[b"python"], self)
 
     # ---- running ----
@@ -145,6 +146,7 @@ class Lua:
         self._graph_functions = {}
         self._invoke = None
         self._kept.clear()
+        self._returned.clear()
 
     def __enter__(self) -> Lua:
         return self
@@ -190,6 +192,22 @@ class Lua:
         """Holds a temporary of this thread until Lua has taken a reference of its own."""
         self._kept.setdefault(threading.get_ident(), []).append(value)
 
+    def _encode_results(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a Python function gives to Lua, held until this thread's next crossing.
+
+        Lua takes its references only after Python has let go of the function's frame. What
+        the last function gave is let go of here: a long Lua loop holds one result, not all.
+        """
+        thread = threading.get_ident()
+        arguments = self._kept.pop(thread, None)  # of a call into Lua that is under way
+        try:
+            kinds, carried = encode_all(self, results)
+            self._returned[thread] = results, self._kept.pop(thread, None)
+        finally:
+            if arguments is not None:
+                self._kept[thread] = arguments
+        return kinds, *carried
+
     def _call(self, function: Any, args: tuple[Any, ...]) -> Any:
         """Calls a Lua function: no result is None, one is itself, several are a tuple."""
         kinds, results = self._invoke_raw(function, args)
@@ -212,6 +230,8 @@ class Lua:
             answer = self._invoke(function)
         if self._kept:
             self._kept.pop(threading.get_ident(), None)
+        if self._returned:
+            self._returned.pop(threading.get_ident(), None)
         if self._interrupt is not None:
             interrupt, self._interrupt = self._interrupt, None
             raise interrupt
@@ -258,9 +278,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
                 result = function(owner, *args)
                 if result is None:
                     return None, None
-                results = result if isinstance(result, tuple) else (result,)
-                kinds, carried = encode_all(owner, results)
-                return kinds, *carried
+                return owner._encode_results(result if isinstance(result, tuple) else (result,))
             except BaseException as error:
                 return failure(error)
 

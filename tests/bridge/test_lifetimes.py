@@ -7,6 +7,9 @@ import resource
 import threading
 import weakref
 
+import numpy as np
+import pytest
+
 import relume as rl
 from relume.bridge import Lua
 
@@ -165,3 +168,71 @@ def test_lua_runs_without_pythons_lock():
             turns += 1
         assert turns == 1000  # Python went on while Lua was busy
         thread.join()
+
+
+class Source:
+    """Makes what nobody in Python holds on to, in every way in which Lua can ask for it."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def method(self):
+        return self.make()
+
+    @property
+    def attribute(self):
+        return self.make()
+
+    def __getitem__(self, key):
+        return self.make()
+
+
+@pytest.mark.parametrize("ask", ["source()", "source:method()", "source.attribute", "source[1]"])
+@pytest.mark.parametrize("kind", ["tensor", "array", "storage", "several", "list"])
+def test_lua_holds_what_only_a_python_function_held(ask, kind):
+    make = {
+        "tensor": lambda: rl.ones(300) * 2,
+        "array": lambda: np.full(300, 2.0),
+        "storage": lambda: (rl.ones(300) * 2).storage(),
+        "several": lambda: (np.full(300, 2.0), rl.ones(300) * 2),
+        "list": lambda: [rl.ones(300) * 2, np.full(300, 2.0)],
+    }[kind]
+    with Lua() as lua:
+        lua.globals.source = make if ask == "source()" else Source(make)
+        total = lua.eval(f"""function(fresh)
+            local sum, held = 0, {{}}
+            for i = 1, 200 do
+                local values = {{{ask}}}
+                fresh()
+                if type(values[1]) == 'table' then values = values[1] end
+                for _, value in ipairs(values) do
+                    held[#held + 1] = value
+                    sum = sum + value[1] + value[300]
+                end
+            end
+            for _, value in ipairs(held) do assert(value[300] == 2) end
+            return sum / #held
+        end""")
+        assert total(lambda: rl.ones(300) * 3) == 4
+
+
+def test_a_loop_in_lua_does_not_hold_what_python_functions_gave():
+    with Lua() as lua:
+        loop = lua.eval("function(n, f) for i = 1, n do f() end end")
+        loop(10, lambda: np.ones(131072))
+        before = resident_megabytes()
+        loop(1000, lambda: np.ones(131072))  # 1 GB of temporaries
+        loop(1000, lambda: rl.ones(262144) * 2)
+        for _ in range(1000):  # as arguments
+            loop(0, np.ones(131072))
+        assert resident_megabytes() - before < 200
+        ended = []
+
+        def give():
+            value = rl.ones(10)
+            ended.append(weakref.ref(value))
+            return value
+
+        loop(3, give)
+        lua.collect_garbage()
+        assert [gone() for gone in ended] == [None] * 3

@@ -107,9 +107,11 @@ local fewest_objects, objects_per_kilobyte = 4000, 4
 
 local pending_bytes, pending_objects = 0, 0
 local object_limit = fewest_objects
+local lent = {}  -- addresses of Python's tensors that were counted since the last collection
 
 local function collect_now()
    pending_bytes, pending_objects = 0, 0
+   lent = {}
    collectgarbage()
    object_limit = math.max(fewest_objects, objects_per_kilobyte * collectgarbage('count'))
 end
@@ -164,15 +166,22 @@ for i, row in ipairs(types.rows) do fields[i] = ('relume_%sTensor *%s;'):format(
 local slot = ffi.new('union { uint64_t address; ' .. table.concat(fields, ' ') .. ' }')
 local retain_at = C.relume_tensor_retain_at
 
--- core.tensor_at[dtype](address): a Lua object on a tensor that somebody else holds.
+-- core.tensor_at[dtype](address): a Lua object on a tensor that somebody else holds. Python may
+-- let go of it next, and then Lua alone holds its memory; one that is passed again and again
+-- counts once.
 core.tensor_at = {}
 for _, row in ipairs(types.rows) do
-   local field = row.class
+   local field, item_bytes = row.class, row.bytes
    core.tensor_at[row.dtype] = function(address)
       retain_at(address)
       slot.address = address
       local tensor = collect(slot[field][0], release_tensor)
-      count_bytes(body_bytes)
+      if lent[address] then
+         count_bytes(body_bytes)
+      else
+         lent[address] = true
+         count_bytes(body_bytes + tonumber(tensor._numel) * item_bytes)
+      end
       return tensor
    end
 end

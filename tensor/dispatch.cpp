@@ -154,28 +154,42 @@ std::vector<Tensor> Call::tensors(int i) const {
   return list;
 }
 
+namespace {
+
+// Could these share memory? Two storages that own their memory cannot.
+bool may_share_memory(const TensorBody* a, const TensorBody* b) {
+  if (!a->storage || !b->storage) return false;
+  if (a->storage == b->storage) return true;
+  return a->storage->deleter && b->storage->deleter;
+}
+
+// Can a kernel write here while it reads its inputs?
+bool is_safe_output(const Call& call, const Tensor& output) {
+  const bool elementwise = call.op.has(Trait::elementwise);
+  bool safe = true;
+  for_each_tensor(call.arguments, static_cast<int>(call.op.schema.arguments.size()), [&](TensorBody* body) {
+    if ((body == output.body() && elementwise) || !may_share_memory(body, output.body())) return;
+    const Tensor input = Tensor::borrow(body);
+    if (may_overlap(input, output) && !(elementwise && same_layout(input, output))) safe = false;
+  });
+  return safe;
+}
+
+}  // namespace
+
 const Tensor& Call::output(int i, IntSpan shape, DType dtype) {
   if (outputs.size() <= i) outputs.resize(i + 1);
-  if (outputs[i].defined()) {
-    const Tensor given = outputs[i];
-    bool usable = given.shape() == shape && given.dtype() == dtype;
-    if (usable) {
-      const int argument_count = static_cast<int>(op.schema.arguments.size());
-      for_each_tensor(arguments, argument_count, [&](TensorBody* body) {
-        if (body == given.body() && op.has(Trait::elementwise)) return;
-        Tensor input = Tensor::borrow(body);
-        if (may_overlap(input, given) && !(op.has(Trait::elementwise) && same_layout(input, given))) usable = false;
-      });
-    }
-    if (usable) {
-      check_writable(given, op.name());
-      return outputs[i];
+  Tensor& output = outputs[i];
+  if (output.defined()) {
+    if (output.dtype() == dtype && output.shape() == shape && is_safe_output(*this, output)) {
+      check_writable(output, op.name());
+      return output;
     }
     if (given_.size() <= i) given_.resize(i + 1);
-    given_[i] = given;
+    given_[i] = output;
   }
-  outputs[i] = empty(shape, dtype, device);
-  return outputs[i];
+  output = empty(shape, dtype, device);
+  return output;
 }
 
 void Call::set_output(int i, Tensor tensor) {

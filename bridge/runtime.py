@@ -192,6 +192,17 @@ class Lua:
         """Holds a temporary of this thread until Lua has taken a reference of its own."""
         self._kept.setdefault(threading.get_ident(), []).append(value)
 
+    def _move_home(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Lua objects that a coroutine passes, bound to the main state instead.
+
+        Lupa binds an object to the state that passed it and uses that state to let go of the
+        object, when the coroutine may be gone.
+        """
+        if not any(map(luajit21.lua_type, values)):
+            return values
+        same = self._operation("identity")
+        return tuple([same(v) if luajit21.lua_type(v) else v for v in values])
+
     def _encode_results(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a Python function gives to Lua, held until this thread's next crossing.
 
@@ -275,6 +286,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
                     raise RuntimeError("this Lua runtime is closed")
                 if owner._interrupt is not None:
                     raise owner._interrupt
+                args = owner._move_home(args)
                 result = function(owner, *args)
                 if result is None:
                     return None, None

@@ -236,3 +236,38 @@ def test_a_loop_in_lua_does_not_hold_what_python_functions_gave():
         loop(3, give)
         lua.collect_garbage()
         assert [gone() for gone in ended] == [None] * 3
+
+
+@pytest.mark.parametrize("made", ["{}", "function() return 1 end", "torch.class('C' .. i)"])
+@pytest.mark.parametrize(
+    "way", ["keep(made)", "pcall(fail, made)", "box.x = made", "box[made] = 1"]
+)
+def test_python_keeps_lua_objects_longer_than_their_coroutine(made, way):
+    class Box(dict):
+        pass
+
+    kept = []
+
+    def fail(value):
+        error = ValueError("a traceback holds the frame and its arguments")
+        kept.append(error)
+        raise error
+
+    with Lua() as lua:
+        box = Box()
+        source = f"""
+            local keep, fail, box = ...
+            for i = 1, 100 do
+                local made = {made}
+                coroutine.wrap(function() {way} end)()
+            end
+            collectgarbage()
+        """
+        lua.execute(source, kept.append, fail, box)
+        lua.collect_garbage()
+        kept.clear()
+        box.clear()
+        del box
+        gc.collect()
+        lua.collect_garbage()
+        assert lua.eval("1") == 1

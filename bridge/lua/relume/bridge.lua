@@ -215,6 +215,7 @@ bridge.operations = {
    set = function(object, key, value) object[key] = value end,
    length = function(object) return #object end,
    same = function(a, b) return rawequal(a, b) end,
+   identity = function(object) return object end,
    pointer = function(object) return class.pointer(object) end,
    typename = function(object) return class.type(object) end,
    text = function(object) return tostring(object) end,

@@ -262,6 +262,9 @@ class Lua:
             note_lua_stack(error, shown)
             return error
         value = decode(self, kind, value)
+        if isinstance(value, BaseException):  # came before `guarded` could catch it: Ctrl-C
+            note_lua_stack(value, shown)
+            return value
         message = text.decode(errors="replace") if text is not None else str(value)
         return LuaError(message, value, shown)
 

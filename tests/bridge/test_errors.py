@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import traceback
 
 import pytest
@@ -174,3 +177,13 @@ def test_wrong_runtime_types_do_not_crash(lua):
     with pytest.raises(LuaError):
         lua.eval("torch.DoubleTensor('nonsense')")
     assert isinstance(rl.bridge.LuaError("m"), RuntimeError)
+
+
+def test_an_interrupt_of_a_loop_over_callbacks_arrives_as_itself():
+    with Lua() as lua:
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            lua.execute("local f = ...; for i = 1, 1e9 do f() end", lambda: None)
+        timer.join()
+        assert lua.eval("1 + 1") == 2

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import relume
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the process: Python's own handler waits for Lua to return, and compiled
+    Lua loops look at nothing until they are done."""
+    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def run_script(script: Path, arguments: list[str]) -> None:
@@ -12,6 +26,7 @@ def run_script(script: Path, arguments: list[str]) -> None:
         raise FileNotFoundError(2, "No such file", str(script))
     lua = relume.bridge.Lua()
     try:
-        lua.run(str(script), *arguments)
+        with interruptible():
+            lua.run(str(script), *arguments)
     finally:
         lua.close()

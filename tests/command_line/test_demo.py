@@ -1,6 +1,7 @@
 """The demo: one checkpoint of Torch7, sampled in both languages."""
 
 import runpy
+import signal
 import subprocess
 import sys
 import time
@@ -70,6 +71,19 @@ def test_lua_scripts_get_their_arguments_and_fail_with_a_message(tmp_path):
     assert result.returncode == 2
     assert "script.lua:2: no luck" in result.stderr
     assert 'File "' not in result.stderr
+
+
+def test_control_c_ends_a_compiled_lua_loop(tmp_path):
+    script = tmp_path / "loop.lua"
+    script.write_text("print('started'); io.stdout:flush(); local n = 0; while true do n = n + 1 end")
+    command = [sys.executable, "-c", SCRIPT, "lua", str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "started\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == -signal.SIGINT
+        finally:
+            process.kill()
 
 
 def test_the_models_are_part_of_the_package():

@@ -75,7 +75,9 @@ def test_lua_scripts_get_their_arguments_and_fail_with_a_message(tmp_path):
 
 def test_control_c_ends_a_compiled_lua_loop(tmp_path):
     script = tmp_path / "loop.lua"
-    script.write_text("print('started'); io.stdout:flush(); local n = 0; while true do n = n + 1 end")
+    script.write_text(
+        "print('started'); io.stdout:flush(); local n = 0; while true do n = n + 1 end"
+    )
     command = [sys.executable, "-c", SCRIPT, "lua", str(script)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -149,6 +150,7 @@ def demo(
 
 def main() -> None:
     """The entry point: a mistake of the user's is one message, not a traceback."""
+    warnings.showwarning = show_warning
     try:
         app(prog_name="relume")
     except BrokenPipeError:  # `relume inspect big.t7 | head`
@@ -161,6 +163,13 @@ def main() -> None:
         out.print("[bold red]error:[/] ", end="")
         out.print(describe(error), markup=False)
         sys.exit(BAD_INPUT)
+
+
+def show_warning(message: Warning | str, *_: object) -> None:
+    """A warning in words, without the line of relume that gave it."""
+    out = console(error=True)
+    out.print("[yellow]warning:[/] ", end="")
+    out.print(str(message), markup=False)
 
 
 def describe(error: Exception) -> str:

@@ -28,6 +28,8 @@ PRIME = "ROMEO:"
 def demo(*, length: int, folder: Path | None) -> bool:
     """Runs all steps; returns whether every text was the one that Torch7 wrote."""
     out = console()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     timings: list[list[str]] = []
 
     def heading(text: str) -> Stopwatch:

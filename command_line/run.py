@@ -49,6 +49,12 @@ def find_network(root: Any, path: str) -> Any:
     """The module at a path; without one, the only module that is not inside another one."""
     if path:
         root = object_tree.select(root, path)
+    if isinstance(root, legacy_nn.criterion.Criterion):
+        where = f"{path!r}" if path else "the file"
+        raise ValueError(
+            f"{where} is a criterion ({root.torch_typename}), not a network: it compares an output "
+            "with a target; call it in Python: relume.load(file), criterion.forward(output, target)"
+        )
     if isinstance(root, legacy_nn.Module):
         return root
     found = outer_modules(root)
@@ -79,12 +85,23 @@ def read_input(path: Path) -> Any:
     """An array, or for an .npz a table of its arrays in their order."""
     try:
         loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no .npy or .npz file: {error}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise ValueError(
+            f"{path} is no .npy or .npz file of numbers; write one with numpy.save(path, array)"
+        ) from None
     if isinstance(loaded, np.ndarray):
-        return relume.tensor(loaded)
+        return input_tensor(path, loaded)
     with loaded:
-        return relume.Table([relume.tensor(loaded[name]) for name in loaded.files])
+        return relume.Table([input_tensor(f"{path}: {name}", loaded[name]) for name in loaded])
+
+
+def input_tensor(where: Any, array: np.ndarray) -> Any:
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{where} holds {array.dtype}, which no network takes; "
+            "make it real numbers, such as array.astype('float32')"
+        )
+    return relume.tensor(array)
 
 
 def dtype_of(network: Any) -> Any:

@@ -111,7 +111,8 @@ class Tree:
         if isinstance(value, relume.Storage):
             return [*start, (storage_text(value), "")]
         if isinstance(value, relume.LuaFunction):
-            return [*start, (f"{value.dialect}, from {value_text(value.source)}", "dim")]
+            source = value_text(value.source) if value.source else "an unnamed source"
+            return [*start, (f"{value.dialect}, from {source}", "dim")]
         if is_table(value):
             numbers = numbers_pieces(node.values) if only_numbers(node) else []
             return [*start, (f"of {len(node.values) + len(node.children)}", "dim"), *numbers]

@@ -39,7 +39,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         raise PermissionError(f"cannot write {path}: it is not a plain file")
     temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
-    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    except OSError as error:
+        reason = f"cannot write {path}: no file can be made in {target.parent} ({error.strerror})"
+        raise type(error)(reason) from None
     os.close(descriptor)
     try:
         if target.exists():

@@ -42,7 +42,7 @@ def not_runnable(module: Any) -> Exception:
         f'    @relume.legacy_nn.register("{typename}")\n'
         f"    class {typename.rpartition('.')[2]}(relume.legacy_nn.Module):\n"
         "        def compute(self, input): ...\n"
-        "before loading the file, or give load() the Lua file that defines it"
+        "before loading the file"
     )
 
 

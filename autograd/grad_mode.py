@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,8 @@ class _Scope:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         mode = self._mode
+        if inspect.isgeneratorfunction(function):
+            return _generator_with_mode(function, mode)
 
         @functools.wraps(function)
         def wrapped(*arguments: Any, **options: Any) -> Any:
@@ -60,6 +63,33 @@ class _Scope:
                 _C.set_grad_enabled(before)
 
         return wrapped
+
+
+def _generator_with_mode(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
+    """The mode holds while the generator runs, and not between its steps."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        generator = function(*arguments, **options)
+        step: Callable[..., Any] = generator.send
+        value: Any = None
+        while True:
+            before = _C.set_grad_enabled(mode)
+            try:
+                result = step(value)
+            except StopIteration as end:
+                return end.value
+            finally:
+                _C.set_grad_enabled(before)
+            try:
+                step, value = generator.send, (yield result)
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:
+                step, value = generator.throw, error
+
+    return wrapped
 
 
 class no_grad(_Scope):

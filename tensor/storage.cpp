@@ -1,6 +1,10 @@
 #include "tensor/storage.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "tensor/error.h"
@@ -24,6 +28,15 @@ bool is_inline(const Storage* storage) {
   return storage->data == reinterpret_cast<const char*>(storage) + kHeaderBytes;
 }
 
+// The pages between two offsets of a block read as zeros from now on and use no memory.
+void give_back_pages(void* data, std::size_t from, std::size_t to) {
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (start + from + page - 1) / page * page;
+  const std::uintptr_t last = (start + to) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 }  // namespace
 
 void* Storage::operator new(std::size_t size) { return allocate_memory(size); }
@@ -36,6 +49,7 @@ Ref<Storage> Storage::allocate(std::size_t bytes, DType dtype, Device device) {
     storage->dtype = dtype;
     storage->data = block + kHeaderBytes;
     storage->bytes = bytes;
+    storage->capacity = kInlineBytes;
     storage->inline_data = true;
     return storage;
   }
@@ -43,7 +57,7 @@ Ref<Storage> Storage::allocate(std::size_t bytes, DType dtype, Device device) {
   storage->dtype = dtype;
   storage->device = device;
   storage->data = device_interface(device.type).allocate(device.index, bytes);
-  storage->bytes = bytes;
+  storage->bytes = storage->capacity = bytes;
   return storage;
 }
 
@@ -62,19 +76,25 @@ Ref<Storage> Storage::wrap(void* data, std::size_t bytes, DType dtype, void (*de
 void Storage::resize(std::size_t new_bytes) {
   if (new_bytes == bytes) return;
   check(resizable, "cannot resize a storage whose memory belongs to somebody else (an array, a file)");
+  check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", device);
+  if (new_bytes <= capacity) {
+    if (new_bytes < bytes && !exported) give_back_pages(data, new_bytes, bytes);
+    bytes = new_bytes;
+    version.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   const DeviceInterface& memory = device_interface(device.type);
   void* fresh = memory.allocate(device.index, new_bytes);
-  check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", device);
   std::memcpy(fresh, data, std::min(bytes, new_bytes));
   if (inline_data && is_inline(this)) {
     // the old block goes with the header
   } else if (exported) {
-    retired = new RetiredBlock{data, bytes, static_cast<RetiredBlock*>(retired)};
+    retired = new RetiredBlock{data, capacity, static_cast<RetiredBlock*>(retired)};
   } else {
-    memory.free(device.index, data, bytes);
+    memory.free(device.index, data, capacity);
   }
   data = fresh;
-  bytes = new_bytes;
+  bytes = capacity = new_bytes;
   version.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -83,7 +103,7 @@ void Storage::destroy(Storage* storage) {
     storage->deleter(storage->context);
   } else if (storage->data && !(storage->inline_data && is_inline(storage))) {
     const DeviceInterface& memory = device_interface(storage->device.type);
-    memory.free(storage->device.index, storage->data, storage->bytes);
+    memory.free(storage->device.index, storage->data, storage->capacity);
     for (auto* block = static_cast<RetiredBlock*>(storage->retired); block;) {
       RetiredBlock* next = block->next;
       memory.free(storage->device.index, block->data, block->bytes);

@@ -24,6 +24,7 @@ struct Storage {
   RefCount references;
   void (*deleter)(void* context) = nullptr;  // for foreign memory
   void* context = nullptr;
+  std::size_t capacity = 0;        // bytes at `data` of memory that this storage owns
   bool inline_data = false;        // a small block right behind this header
   void* retired = nullptr;         // exported blocks that a resize replaced, freed with this
   void* python_object = nullptr;   // borrowed; the wrapper clears it
@@ -36,7 +37,9 @@ struct Storage {
                            void* context);
 
   std::size_t size() const { return bytes / item_size(dtype); }  // elements
-  // Keeps the common prefix of the contents. Throws ValueError when not resizable.
+  // Keeps the common prefix of the contents. Throws ValueError when not resizable. A block
+  // that shrinks stays where it is, since other tensors may look at all of it; pages that
+  // nobody should need any more go back to the system.
   void resize(std::size_t new_bytes);
 
   void retain() { references.increment(); }

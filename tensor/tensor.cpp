@@ -23,15 +23,16 @@ std::string to_string(IntSpan shape) {
 }
 
 int64_t product(IntSpan shape) {
+  // Strides must fit too, so that the sizes beside a 0 count.
   int64_t result = 1;
-  bool overflow = false;
+  bool overflow = false, is_empty = false;
   for (int64_t size : shape) {
     check(size >= 0, "a size cannot be negative: ", shape);
-    if (size == 0) return 0;
-    overflow |= __builtin_mul_overflow(result, size, &result);
+    is_empty |= size == 0;
+    overflow |= __builtin_mul_overflow(result, std::max<int64_t>(size, 1), &result);
   }
   check(!overflow, "a tensor of shape ", shape, " has too many elements");
-  return result;
+  return is_empty ? 0 : result;
 }
 
 void* TensorBody::operator new(std::size_t size) { return allocate_memory(size); }

@@ -398,3 +398,25 @@ def test_one_weight_many_steps():
 def test_names_of_nodes():
     x = leaf(1.0)
     assert (x * 2).grad_fn == "mul" and x.grad_fn is None and (x * 2).detach().grad_fn is None
+
+
+def test_grad_mode_of_a_generator_holds_while_it_runs():
+    x = rl.tensor([1.0], requires_grad=True)
+
+    @rl.no_grad()
+    def generate():
+        received = yield (x * 2).requires_grad
+        try:
+            yield received
+        except KeyError:
+            yield (x * 3).requires_grad
+        return "done"
+
+    generator = generate()
+    assert next(generator) is False
+    assert (x * 2).requires_grad  # between the steps
+    assert generator.send("value") == "value"
+    assert generator.throw(KeyError()) is False
+    with pytest.raises(StopIteration, match="done"):
+        next(generator)
+    assert rl.is_grad_enabled()

@@ -271,3 +271,15 @@ def test_python_keeps_lua_objects_longer_than_their_coroutine(made, way):
         gc.collect()
         lua.collect_garbage()
         assert lua.eval("1") == 1
+
+
+@pytest.mark.parametrize("size", [8, 4_000_000])
+def test_a_storage_that_shrinks_keeps_what_other_tensors_see(size):
+    whole = rl.arange(size, dtype=rl.float64)
+    end = whole[size - 8 :]
+    lua = rl.bridge.Lua()
+    lua.execute("local storage = (...):storage(); storage:resize(1)", whole)
+    assert end.clone().shape == (8,)  # readable, whatever is there now
+    lua.execute("(...):storage():resize(4)", whole)
+    assert len(whole.storage()) == 4 and whole[0].item() == 0
+    lua.close()

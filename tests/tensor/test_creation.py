@@ -105,6 +105,7 @@ def test_gradients_of_triangles(op):
     [
         (lambda: rl.zeros(-1), "negative"),
         (lambda: rl.zeros(2**40, 2**40), "too many elements"),
+        (lambda: rl.zeros(2**40, 2**40, 0), "too many elements"),
         (lambda: rl.arange(0, 1, 0), "step"),
         (lambda: rl.arange(0.0, 1.0, 0.0), "step"),
         (lambda: rl.arange(0.0, float("inf"), 1.0), "cannot count"),

@@ -35,14 +35,17 @@ def run(
     if json:
         answer = {"output": shape_of(result), "seconds": seconds}
         if layers:
-            answer["layers"] = [dict(zip(LAYER_COLUMNS, row, strict=True)) for row in rows]
+            answer["layers"] = rows
         print(json_format.dumps(answer))
         return
     if layers:
-        print_table(LAYER_COLUMNS, rows, right=frozenset({"mean", "largest"}))
+        print_table(
+            LAYER_COLUMNS, [layer_texts(row) for row in rows], right=frozenset({"mean", "largest"})
+        )
         print()
     target = f", written to {output}" if output is not None else ""
-    print(f"{network.torch_typename}: output {size_text(result)} in {seconds:.3f} s{target}")
+    size = shape_text(shape_of(result))
+    print(f"{network.torch_typename}: output {size} in {seconds:.3f} s{target}")
 
 
 def find_network(root: Any, path: str) -> Any:
@@ -134,31 +137,41 @@ def write_output(path: Path, result: Any) -> None:
 LAYER_COLUMNS = ["path", "layer", "output", "mean", "largest"]
 
 
-def layer_rows(network: Any) -> list[list[Any]]:
-    """One row per layer that ran: what it gave."""
+def layer_rows(network: Any) -> list[dict[str, Any]]:
+    """One row per layer that ran: what it gave. Numbers that JSON lacks (NaN) are None."""
     rows = []
     for node in object_tree.walk(network, skip_scratch=True):
         if not isinstance(node.value, legacy_nn.Module) or node.same_as is not None:
             continue
-        outputs = [
-            tensor for tensor in legacy_nn.nested.tensors_in(node.value.output) if tensor.numel()
-        ]
-        if not outputs:
+        output = node.value.output
+        tensors = [tensor for tensor in legacy_nn.nested.tensors_in(output) if tensor.numel()]
+        if not tensors:
             continue
-        values = np.concatenate([tensor.numpy().ravel().astype(np.float64) for tensor in outputs])
-        statistics = [f"{values.mean():.4g}", f"{np.abs(values).max():.4g}"]
-        size = size_text(node.value.output)
-        rows.append([node.path or "(root)", node.value.torch_typename, size, *statistics])
+        values = np.concatenate([tensor.numpy().ravel().astype(np.float64) for tensor in tensors])
+        row: dict[str, Any] = {"path": node.path or "(root)", "layer": node.value.torch_typename}
+        row["output"] = shape_of(output)
+        row["mean"], row["largest"] = finite(values.mean()), finite(np.abs(values).max())
+        rows.append(row)
     return rows
+
+
+def finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def layer_texts(row: dict[str, Any]) -> list[str]:
+    numbers = ["nan" if row[key] is None else f"{row[key]:.4g}" for key in ("mean", "largest")]
+    return [row["path"], row["layer"], shape_text(row["output"]), *numbers]
+
+
+def shape_text(shape: list) -> str:
+    """[2, 3] as 2x3, the shapes of a table in braces."""
+    if any(isinstance(size, list) for size in shape):
+        return "{" + ", ".join(shape_text(part) for part in shape) + "}"
+    return "x".join(map(str, shape)) if shape else "one number"
 
 
 def shape_of(value: Any) -> Any:
     if isinstance(value, relume.Tensor):
         return list(value.shape)
     return [shape_of(element) for element in legacy_nn.nested.elements(value)]
-
-
-def size_text(value: Any) -> str:
-    if isinstance(value, relume.Tensor):
-        return "x".join(str(n) for n in value.shape) or "a number"
-    return "{" + ", ".join(size_text(element) for element in legacy_nn.nested.elements(value)) + "}"

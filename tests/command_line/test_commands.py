@@ -146,6 +146,8 @@ def test_run_prints_layers(relume, tmp_path):
     answer = json.loads(out)
     assert answer["output"] == list(case.output.shape)
     assert answer["layers"][0]["path"] == "(root)"
+    assert answer["layers"][0]["output"] == answer["output"]
+    assert all(isinstance(layer["largest"], float) for layer in answer["layers"])
 
 
 def test_run_asks_which_network_is_meant(relume, tmp_path):

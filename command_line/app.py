@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -165,7 +165,14 @@ def main() -> None:
         sys.exit(BAD_INPUT)
 
 
-def show_warning(message: Warning | str, *_: object) -> None:
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """A warning in words, without the line of relume that gave it."""
     out = console(error=True)
     out.print("[yellow]warning:[/] ", end="")

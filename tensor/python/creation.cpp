@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -134,6 +135,7 @@ class NestedNumbers {
       using T = decltype(zero);
       T* out = result.data_as<T>();
       for (const Value& value : values_) {
+        check(fits<T>(value), "the number ", value.as_double(), " does not fit into ", name(dtype));
         *out++ = value.type == Value::Type::real ? convert<T>(value.real) : convert<T>(value.as_int());
       }
     });
@@ -148,6 +150,17 @@ class NestedNumbers {
     } else {
       return static_cast<T>(number);
     }
+  }
+
+  // Any number is a float or a bool; an integer type holds only so many.
+  template <class T>
+  static bool fits(const Value& value) {
+    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return true;
+    constexpr double kLimit = 0x1p63;
+    if (value.type == Value::Type::real && !(value.real >= -kLimit && value.real < kLimit)) return false;
+    const int64_t number = value.as_int();
+    return number >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+           number <= static_cast<int64_t>(std::numeric_limits<T>::max());
   }
 
   void collect(PyObject* object, std::size_t depth) {

@@ -47,6 +47,16 @@ def test_creation_refuses(data, error, words):
         rl.tensor(data)
 
 
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "int32", "int64"])
+def test_numbers_that_do_not_fit_are_refused(name):
+    limits = np.iinfo(name)
+    assert rl.tensor([limits.min, limits.max], dtype=name).tolist() == [limits.min, limits.max]
+    assert rl.tensor([1.9], dtype=name).tolist() == [1]
+    for number in (limits.max + 1, limits.min - 1, float("nan"), float("inf"), 1e30):
+        with pytest.raises((ValueError, OverflowError)):
+            rl.tensor([number], dtype=name)
+
+
 def test_self_containing_list_is_refused():
     data = []
     data.append(data)

@@ -12,6 +12,15 @@ from relume import legacy_nn as nn
 FOLDER = Path(__file__).parents[3] / "shared" / "legacy_files"
 # Of the largest value; doubles, floats, gradients of floats.
 DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
+# What these files hold that does not run yet. A run may be left out for nothing else.
+NOT_YET = {
+    "function",
+    "autograd.nn.criterion.AutoMSE",
+    "nn.Sequencer",
+    "nn.SpatialClassifier",
+    "nn.SpatialLinear",
+    "nn.SpatialNormalization",
+}
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs ../shared/legacy_files")
 
@@ -31,19 +40,10 @@ def all_runs():
             yield pytest.param(path.stem, index, id=what)
 
 
-class OneHot(nn.Module):
-    """char-rnn's own class, as its users supply it: indices to rows of the unit matrix."""
-
-    parameter_names = ()
-
-    def compute(self, input):
-        return self._eye.index_select(0, input.detach().to(rl.int64) - 1)
-
-
 def load(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # files with something left over
-        return rl.load(file_of(name), classes={"OneHot": OneHot})
+        return rl.load(file_of(name))
 
 
 def at(root, path):
@@ -84,14 +84,9 @@ def ones_like(value):
 @pytest.mark.parametrize(("name", "index"), list(all_runs()))
 def test_run(name, index):
     case = list(rl.load(FOLDER / "truth" / f"{name}.t7").cases)[index]
-    try:
-        root = load(name)
-    except rl.FileFormatError as error:
-        pytest.skip(f"refused: {error}")
-    module = at(root, case.module_path)
-    if not isinstance(module, nn.Module):
-        pytest.skip(f"{getattr(module, 'torch_typename', type(module))} is not a layer of ours")
+    module = at(load(name), case.module_path)
     unknown = unknown_classes(module)
+    assert unknown <= NOT_YET
     if unknown:
         pytest.skip(f"has {', '.join(sorted(unknown))}")
     is_float = case.type == "torch.FloatTensor"
@@ -129,8 +124,10 @@ def check_sums(gradients, name, index, tolerance):
 
 
 def unknown_classes(module):
-    return {
-        getattr(child, "torch_typename", str(type(child)))
-        for child in module.walk()
-        if not isinstance(child, nn.Module)
-    }
+    """Names of what cannot run in a module, or of the module itself."""
+    parts = module.walk() if isinstance(module, nn.Module) else [module]
+    return {class_name(part) for part in parts if not isinstance(part, nn.Module)}
+
+
+def class_name(value):
+    return "function" if isinstance(value, rl.LuaFunction) else value.torch_typename

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import relume as rl
 
 ROOT = Path(__file__).parents[2]
@@ -13,7 +11,6 @@ CHECKPOINT = ROOT / "examples" / "models" / "shakespeare.t7"
 SCRIPT = ROOT / "examples" / "sample_charrnn.lua"
 
 
-@pytest.mark.skipif(not CHECKPOINT.exists(), reason="the demo's model is not here")
 def test_lua_samples_from_the_weights_that_python_loaded():
     expected = (CHECKPOINT.parent / "shakespeare_expected.txt").read_text()
     checkpoint = rl.load(CHECKPOINT)

@@ -6,7 +6,7 @@ code is not written yet are left out.
 from __future__ import annotations
 
 import pytest
-from golden_cases import DATA, TOLERANCE, difference, load_cases
+from golden_cases import DATA, TOLERANCE, difference, listed, load_cases
 
 import relume as rl
 from relume.bridge import Lua
@@ -86,6 +86,11 @@ def covered():
         runtime.require("nngraph")
         layers = [name for name in names("nn") if known(runtime, name) and name not in SKIPPED]
     return [("nn", name) for name in layers] + [("nngraph", name) for name in names("nngraph")]
+
+
+def test_only_the_listed_classes_are_missing(lua):
+    missing = {name for name in names("nn") if not known(lua, name)}
+    assert missing == listed("layers_missing_in_lua.txt")
 
 
 @pytest.mark.parametrize(("section", "name"), covered())

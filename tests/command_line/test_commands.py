@@ -100,7 +100,9 @@ def test_inspect_counts_the_parameters_of_legacy_files(relume, path):
     code, out, err = relume("inspect", path, "--json")
     if expected.get("root") is None:  # not a Torch7 file
         assert code == 2 and "not a Torch7 file" in err
-    elif code == 0 and not json.loads(out)["left_over_bytes"]:
+    else:
+        assert code == 0, err
+        assert json.loads(out)["left_over_bytes"] == 0
         assert json.loads(out)["parameters"] == expected["parameters"]
 
 

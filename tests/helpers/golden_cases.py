@@ -89,3 +89,8 @@ def build(expression):
     for lua, python in (("true", "True"), ("false", "False"), ("nil", "None")):
         text = re.sub(rf"\b{lua}\b", python, text)
     return eval(text, {"nn": nn, "torch": _Torch, "math": math})
+
+
+def listed(name):
+    """The lines of a list in tests/data: what is known to be missing, and nothing else may be."""
+    return set((DATA / name).read_text().split())

@@ -233,6 +233,7 @@ void run(Call& call) {
   }
 
   bool record = false;
+  const bool composite = op.has(Trait::composite);
   if (state.grad_mode && !op.has(Trait::not_differentiable)) {
     record = inputs.wants_gradient;
     if (call.in_place) {
@@ -246,6 +247,10 @@ void run(Call& call) {
     check_in_place(op, call.outputs[0].body());
   }
 
+  if (composite && !call.has_out) {
+    kernel(call);  // the ops inside are recorded and traced instead
+    return;
+  }
   if (state.grad_mode) {
     GradMode off(false);  // what a kernel calls is covered by its own derivative
     kernel(call);

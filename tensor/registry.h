@@ -53,6 +53,8 @@ struct Schema {
 };
 
 enum class Trait : uint8_t {
+  composite,         // written in terms of other ops, which the tape records: has no derivative of
+                     // its own; not elementwise, in place or a view
   elementwise,       // output[i] depends on inputs[i] only: out= may be an input itself;
                      // inputs broadcast, and the tape sums gradients back to their shapes
   view,              // outputs look at the memory of the first argument

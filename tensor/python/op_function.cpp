@@ -311,7 +311,7 @@ void make_type() {
 
 nb::dict describe(const Op& op) {
   static constexpr std::pair<Trait, const char*> kTraits[] = {
-      {Trait::elementwise, "elementwise"}, {Trait::view, "view"},
+      {Trait::composite, "composite"}, {Trait::elementwise, "elementwise"}, {Trait::view, "view"},
       {Trait::not_differentiable, "not_differentiable"}, {Trait::no_out, "no_out"},
       {Trait::no_in_place, "no_in_place"}, {Trait::in_place, "in_place"}, {Trait::random, "random"},
       {Trait::no_method, "no_method"}, {Trait::method_only, "method_only"}, {Trait::internal, "internal"}};

@@ -51,7 +51,7 @@ def as_function(call, arguments, keywords, changes_first):
 
 @pytest.mark.parametrize("row", REGISTRY, ids=lambda row: row["name"])
 def test_has_a_derivative_or_says_that_it_has_none(row):
-    marked = "not_differentiable" in row["traits"]
+    marked = bool({"not_differentiable", "composite"} & set(row["traits"]))
     assert row["has_derivative"] or marked, f"{row['name']} has neither a derivative nor the mark"
     assert not (row["has_derivative"] and marked), f"{row['name']} has both"
 

@@ -16,9 +16,11 @@ constexpr int kMaxTensors = kMaxOperands + 1;  // and the output, which comes fi
 
 // Functions that cost tens of instructions per element pay for a thread earlier.
 int64_t grain_of(Function function) {
-  const bool costly = (function >= Function::exp && function <= Function::erf) ||
+  const bool costly = (function >= Function::exp && function <= Function::bessel_y1) ||
                       (function >= Function::elu && function <= Function::softplus) ||
-                      (function >= Function::floor_divide && function <= Function::atan2);
+                      (function >= Function::floor_divide && function <= Function::atan2) ||
+                      (function >= Function::elu_backward && function <= Function::softplus_backward) ||
+                      function == Function::betainc;
   return costly ? kParallelGrain / 8 : kParallelGrain;
 }
 

@@ -18,8 +18,11 @@ namespace RELUME_ISA {
 // Defined by the files of kernels.
 void add_unary_loops(LoopTable& table);
 void add_math_loops(LoopTable& table);
+void add_special_loops(LoopTable& table);
 void add_activation_loops(LoopTable& table);
+void add_smooth_activation_loops(LoopTable& table);
 void add_arithmetic_loops(LoopTable& table);
+void add_more_arithmetic_loops(LoopTable& table);
 void add_comparison_loops(LoopTable& table);
 void add_ternary_loops(LoopTable& table);
 

@@ -250,12 +250,11 @@ PyObject* represent(PyObject* object) {
   return PyUnicode_FromFormat("<relume op %s>", self->op->schema.text.c_str());
 }
 
+// Put together by tensor/documentation when somebody asks.
 PyObject* get_documentation(PyObject* object, void*) {
-  const auto* self = reinterpret_cast<OpFunctionObject*>(object);
   return guard([&] {
-    std::string text = self->op->schema.text + "\n\n" + self->op->documentation;
-    if (self->form == OpForm::in_place) text += "\n\nChanges `input` in place and returns it.";
-    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+    nb::object describe = nb::module_::import_("relume.tensor.documentation").attr("describe");
+    return describe(nb::borrow(object)).release().ptr();
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "autograd/hooks.h"
 #include "autograd/node.h"
 #include "tensor/memory.h"
 
@@ -42,6 +43,7 @@ void TensorBody::destroy(TensorBody* body) {
   if (body->grad) body->grad->release();
   if (body->base) body->base->release();
   if (body->grad_fn) body->grad_fn->release();
+  if (body->hooks) body->hooks->release();
   if (body->storage) body->storage->release();
   delete body;
 }

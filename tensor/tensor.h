@@ -15,7 +15,8 @@ namespace relume {
 
 constexpr int kMaxDims = 16;
 
-struct Node;  // autograd/node.h
+struct Node;         // autograd/node.h
+class TensorHooks;   // autograd/hooks.h
 class Tensor;
 
 // A borrowed list of integers: a shape, strides, dimensions. A borrowed list must
@@ -57,7 +58,7 @@ struct TensorBody {
   RefCount references;
   uint32_t output_index = 0;   // which output of `grad_fn` this is
   Node* grad_fn = nullptr;     // owned; null for leaves. Read it through gradient_edge()
-  Node* accumulator = nullptr; // borrowed: the node that adds into `grad` of a leaf
+  TensorHooks* hooks = nullptr;  // owned: what users attached to its gradient; nearly always null
   TensorBody* grad = nullptr;  // owned
   TensorBody* base = nullptr;  // owned: the tensor that this differentiable view looks at
   uint32_t base_generation = 0;  // in-place changes of `base` that `grad_fn` knows of

@@ -8,12 +8,15 @@ namespace relume {
 
 struct FreeLists;  // memory.cpp
 class Generator;   // random.h
+class SavedTensorHooks;  // autograd/saved_tensors.h
 
 struct ThreadState {
   bool grad_mode = true;      // do ops record on the tape?
+  bool inference_mode = false;  // no recording, whatever the grad mode says
   bool tracing = false;       // is a tracer listening at the dispatch point?
   uint64_t node_sequence = 0;  // number of tape nodes this thread has made
   FreeLists* free_lists = nullptr;
+  SavedTensorHooks* saved_tensor_hooks = nullptr;  // decide what nodes keep of tensors; null: the tensors
   Generator* generator = nullptr;  // what to draw random numbers from; null: the default one
   std::string last_error;     // message of the last failed C ABI call
   ~ThreadState();

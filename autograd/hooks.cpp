@@ -1,0 +1,28 @@
+#include "autograd/hooks.h"
+
+namespace relume {
+
+HookId next_hook_id() {
+  static std::atomic<HookId> last{0};
+  return ++last;
+}
+
+Tensor TensorHooks::retained() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return retained_;
+}
+
+void TensorHooks::set_retained(Tensor gradient) {
+  // What was kept before dies after the lock is gone: it may own a long graph.
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::swap(retained_, gradient);
+}
+
+TensorHooks& hooks_of(TensorBody* body) {
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!body->hooks) body->hooks = new TensorHooks;
+  return *body->hooks;
+}
+
+}  // namespace relume

@@ -68,7 +68,7 @@ load_blas()
 globals().update(public_functions())
 
 # Rooms that are loaded when somebody asks for them.
-_LAZY_MODULES = ("bridge", "compat", "converters", "legacy_nn")
+_LAZY_MODULES = ("bridge", "compat", "converters", "legacy_nn", "nn")
 _LAZY_NAMES = {
     "load": "relume.converters",
     "load_all": "relume.converters",

@@ -1,0 +1,165 @@
+"""Pooling: one number for every window of an input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import relume
+from relume._C import Tensor
+
+Size = int | Sequence[int]
+
+
+def _values(result: Any, return_indices: bool) -> Any:
+    return result if return_indices else result[0]
+
+
+def _max_pool(
+    dimensions: int,
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None,
+    padding: Size,
+    dilation: Size,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
+    pool = getattr(relume, f"max_pool{dimensions}d")
+    result = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _values(result, return_indices)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window over (N, C, L) or (C, L).
+
+    Args:
+        stride: steps between windows; the kernel's size when left out.
+        padding: elements of minus infinity on both sides.
+        dilation: steps between the elements of a window.
+        ceil_mode: also take windows that reach out of the input at its end.
+        return_indices: give the pair (values, positions in the input).
+
+    >>> import relume as rl
+    >>> max_pool1d(rl.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[3., 4.]])
+    """
+    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window over (N, C, H, W) or (C, H, W); see `max_pool1d`.
+
+    >>> import relume as rl
+    >>> max_pool2d(rl.tensor([[[1.0, 3.0], [2.0, 4.0]]]), 2)
+    tensor([[[4.]]])
+    """
+    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window over (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import relume as rl
+    >>> max_pool3d(rl.arange(8).float().reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def _adaptive_max(dimensions: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    pool = getattr(relume, f"adaptive_max_pool{dimensions}d")
+    return _values(pool(input, _whole_size(input, output_size, dimensions)), return_indices)
+
+
+def _whole_size(input: Tensor, output_size: Any, dimensions: int) -> list[int]:
+    """One size per dimension; None stands for the input's."""
+    sizes = [output_size] * dimensions if isinstance(output_size, int) else list(output_size)
+    if len(sizes) != dimensions:
+        raise ValueError(f"output_size must hold {dimensions} sizes, not {len(sizes)}")
+    own = input.shape[input.ndim - dimensions :]
+    return [there if size is None else size for size, there in zip(sizes, own, strict=True)]
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of `output_size` windows that cover (N, C, L) or (C, L).
+
+    >>> import relume as rl
+    >>> adaptive_max_pool1d(rl.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[3., 4.]])
+    """
+    return _adaptive_max(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of `output_size` windows that cover (N, C, H, W) or (C, H, W).
+
+    >>> import relume as rl
+    >>> adaptive_max_pool2d(rl.arange(16).float().reshape(1, 4, 4), (1, 2))
+    tensor([[[13., 15.]]])
+    """
+    return _adaptive_max(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of `output_size` windows that cover (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import relume as rl
+    >>> adaptive_max_pool3d(rl.arange(8).float().reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
+    return _adaptive_max(3, input, output_size, return_indices)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of `output_size` windows that cover (N, C, L) or (C, L).
+
+    >>> import relume as rl
+    >>> adaptive_avg_pool1d(rl.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[2., 3.]])
+    """
+    return relume.adaptive_avg_pool1d(input, _whole_size(input, output_size, 1))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of `output_size` windows that cover (N, C, H, W) or (C, H, W).
+
+    >>> import relume as rl
+    >>> adaptive_avg_pool2d(rl.arange(16).float().reshape(1, 4, 4), (1, 2))
+    tensor([[[6.5000, 8.5000]]])
+    """
+    return relume.adaptive_avg_pool2d(input, _whole_size(input, output_size, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of `output_size` windows that cover (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import relume as rl
+    >>> adaptive_avg_pool3d(rl.arange(8).float().reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
+    return relume.adaptive_avg_pool3d(input, _whole_size(input, output_size, 3))

@@ -1,0 +1,1 @@
+"""Compares relume with PyTorch: cases by topic, timing, tables and plots. See ../run.py."""

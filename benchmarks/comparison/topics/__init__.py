@@ -1,0 +1,14 @@
+"""Everything that is compared, in the order of the report."""
+
+from . import convolution, data_movement, elementwise, matmul, memory, models, small_ops
+
+TOPICS = [
+    small_ops.TOPIC,
+    elementwise.ELEMENTWISE_TOPIC,
+    elementwise.REDUCTIONS_TOPIC,
+    data_movement.TOPIC,
+    matmul.TOPIC,
+    convolution.TOPIC,
+    models.TOPIC,
+    memory.TOPIC,
+]

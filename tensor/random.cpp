@@ -3,11 +3,14 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -159,16 +162,39 @@ void Generator::set_state(const uint8_t* bytes, std::size_t count) {
   normal_is_cached_ = state.normal_is_cached != 0;
 }
 
-Generator& default_generator() {
+namespace {
+
+// The generator of the thread that draws first, which is the one that imports relume.
+Generator& first_generator() {
   // Never destroyed: threads may still draw while the process exits. Held across fork(), so
   // that a child never inherits it locked by a thread that it does not have.
   static Generator* generator = [] {
     auto* made = new Generator();
-    pthread_atfork([] { default_generator().mutex().lock(); },
-                   [] { default_generator().mutex().unlock(); },
-                   [] { default_generator().mutex().unlock(); });
+    pthread_atfork([] { first_generator().mutex().lock(); },
+                   [] { first_generator().mutex().unlock(); },
+                   [] { first_generator().mutex().unlock(); });
     return made;
   }();
+  return *generator;
+}
+
+std::atomic<uint32_t> thread_count{0};
+// Touched while the library loads, by the thread that imports relume.
+const std::thread::id first_thread = (first_generator(), std::this_thread::get_id());
+
+// The generator of any other thread. Its sequence follows from the first one's seed and from how
+// many threads have drawn before, so that a program that seeds and starts its threads in order
+// draws the same numbers again.
+std::unique_ptr<Generator> make_thread_generator() {
+  constexpr uint64_t kGoldenRatio = 0x9e3779b9;  // spreads neighbouring seeds
+  return std::make_unique<Generator>(first_generator().initial_seed() + kGoldenRatio * ++thread_count);
+}
+
+}  // namespace
+
+Generator& default_generator() {
+  if (std::this_thread::get_id() == first_thread) return first_generator();
+  thread_local const std::unique_ptr<Generator> generator = make_thread_generator();
   return *generator;
 }
 

@@ -1,7 +1,7 @@
 // Random numbers as Torch7 draws them: the Mersenne Twister MT19937 and the distributions on
 // top of it, so that a script with torch.manualSeed(123) gives the numbers it gave in 2016.
 //
-// Python and Lua share one default generator. Tensors are filled in logical (row-major) order,
+// Python and Lua share one default generator per thread. Tensors are filled in logical (row-major) order,
 // one scalar draw per element, whatever their strides and type.
 #pragma once
 #include <array>
@@ -63,7 +63,8 @@ class Generator {
   std::mutex mutex_;
 };
 
-// The generator of the process, shared by Python and Lua.
+// The calling thread's generator, shared by Python and Lua. The thread that imports relume has
+// the one that Torch7 would have; a thread that is started later gets one of its own.
 Generator& default_generator();
 // What the calling thread draws from: the default one, unless use_generator() chose another.
 Generator& current_generator();

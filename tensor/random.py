@@ -1,7 +1,9 @@
-"""Torch7's random numbers: one default generator, which Python and Lua share.
+"""Torch7's random numbers: one default generator per thread, which Python and Lua share.
 
 The sequence after `manual_seed(n)` is the one that `torch.manualSeed(n)` gave in Torch7, on any
-machine: uniform, normal, bernoulli, ... and the order in which tensors are filled.
+machine: uniform, normal, bernoulli, ... and the order in which tensors are filled. A thread that is
+started later draws from a generator of its own; its seed follows from the main thread's seed and
+from how many threads drew before it. Functions that draw take `generator=`.
 """
 
 from __future__ import annotations

@@ -6,43 +6,12 @@
 #include "tensor/convert.h"
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
+#include "tensor/kernels/random_fill.h"
 #include "tensor/ops.h"
 #include "tensor/random.h"
 
 namespace relume {
 namespace {
-
-// Numbers are drawn as double and stored a block at a time, so that each distribution is
-// compiled once and not once per type.
-constexpr int64_t kBlock = 512;
-
-void store(const double* block, int64_t count, const Tensor& target, int64_t first) {
-  visit(target.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* elements = target.data_as<T>() + first;
-    for (int64_t i = 0; i < count; ++i) elements[i] = convert<T>(block[i]);
-  });
-}
-
-// Sets element i of `target` to draw(generator, i), for i in row-major order.
-template <class Draw>
-void fill_with(const Tensor& target, Draw draw) {
-  if (target.numel() == 0) return;
-  if (!target.is_contiguous()) {
-    Tensor drawn = empty(target.shape(), target.dtype());
-    fill_with(drawn, draw);
-    copy(target, drawn);
-    return;
-  }
-  Generator& generator = current_generator();
-  std::lock_guard<std::mutex> lock(generator.mutex());
-  double block[kBlock];
-  for (int64_t first = 0; first < target.numel(); first += kBlock) {
-    int64_t count = std::min(kBlock, target.numel() - first);
-    for (int64_t i = 0; i < count; ++i) block[i] = draw(generator, first + i);
-    store(block, count, target, first);
-  }
-}
 
 template <class Draw>
 void fill_input(Call& call, Draw draw) {

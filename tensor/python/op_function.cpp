@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "autograd/derivative.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/call_op.h"
+#include "tensor/random.h"
 
 #include <structmember.h>
 
@@ -32,6 +34,7 @@ PyTypeObject* op_function_type = nullptr;
 PyObject* out_name = nullptr;
 PyObject* device_name = nullptr;
 PyObject* requires_grad_name = nullptr;
+PyObject* generator_name = nullptr;
 
 // NumPy's spellings of PyTorch's argument names; `from` is a word of Python's.
 struct Alias {
@@ -90,6 +93,19 @@ void check_device(PyObject* device) {
   nb::module_::import_("relume.tensor.devices").attr("check_device")(nb::borrow(device));
 }
 
+// Draws come from the given generator while this lives.
+class ChosenGenerator {
+ public:
+  explicit ChosenGenerator(PyObject* generator)
+      : before_(use_generator(nb::cast<Generator*>(nb::handle(generator)))) {}
+  ~ChosenGenerator() { use_generator(before_); }
+  ChosenGenerator(const ChosenGenerator&) = delete;
+  ChosenGenerator& operator=(const ChosenGenerator&) = delete;
+
+ private:
+  Generator* before_;
+};
+
 // The arguments of one call.
 struct ParsedCall {
   alignas(Value) unsigned char value_memory[kMaxArguments * sizeof(Value)];  // only what is used is set
@@ -98,6 +114,7 @@ struct ParsedCall {
   int count = 0;       // values up to the last one given
   PyObject* out = nullptr;
   bool requires_grad = false;  // of what a creation op makes
+  std::optional<ChosenGenerator> generator;
   ArgumentMemory memory;
 
   void set(int position, Value value) {
@@ -126,8 +143,16 @@ void parse_positional(const OpFunctionObject* self, PyObject* const* arguments, 
   }
 }
 
-// Keywords that are not in the schema: out=, and device= and requires_grad= of creation ops.
+// Keywords that are not in the schema: out=, generator= of random ops, and device= and
+// requires_grad= of creation ops.
 bool parse_option(const OpFunctionObject* self, PyObject* keyword, PyObject* value, ParsedCall& call) {
+  if (self->op->has(Trait::random) && same_text(keyword, generator_name)) {
+    if (value == Py_None) return true;
+    check<TypeError>(nb::isinstance<Generator>(nb::handle(value)), function_name(self),
+                     "(): argument 'generator' must be a relume.Generator, not ", type_name(value));
+    call.generator.emplace(value);
+    return true;
+  }
   if (self->form == OpForm::in_place) return false;
   if (same_text(keyword, out_name) && !self->op->has(Trait::no_out)) {
     if (value != Py_None) call.out = value;
@@ -354,6 +379,7 @@ void bind_ops(nb::module_& module) {
   out_name = PyUnicode_InternFromString("out");
   device_name = PyUnicode_InternFromString("device");
   requires_grad_name = PyUnicode_InternFromString("requires_grad");
+  generator_name = PyUnicode_InternFromString("generator");
   nb::dict functions;
   nb::object type = nb::borrow(reinterpret_cast<PyObject*>(tensor_type));
   for (const Op* op : all_ops()) {

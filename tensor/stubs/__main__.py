@@ -91,6 +91,10 @@ def declaration(name: str, function: _C.OpFunction, row: dict, indent: str, is_m
         if not any(a.startswith("*") for a in arguments):
             arguments.append("*")
         arguments.append("out: Any = None")
+    if "random" in row["traits"]:
+        if not any(a.startswith("*") for a in arguments):
+            arguments.append("*")
+        arguments.append("generator: Any = None")
     result = result_type(signature.return_annotation)
     return f"{indent}def {name}({', '.join(arguments)}) -> {result}: ..."
 

@@ -371,15 +371,43 @@ def test_no_gradient_passes_a_fill():
     assert x.grad.tolist() == [0, 0, 0]
 
 
-def test_threads_share_the_generator_without_losing_draws():
+def in_thread(function):
+    """The result of a function that runs in a thread of its own."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def test_each_thread_has_a_default_generator_of_its_own():
     rl.manual_seed(9)
-    expected = sorted(draw_bits() for _ in range(40_000))
+    expected = [draw_bits() for _ in range(4)]
     rl.manual_seed(9)
+    drawn = [draw_bits(), draw_bits()]
+
+    def elsewhere():
+        rl.manual_seed(9)
+        return [draw_bits() for _ in range(4)]
+
+    assert in_thread(elsewhere) == expected
+    assert drawn + [draw_bits(), draw_bits()] == expected
+
+
+def test_threads_begin_at_different_places():
+    begin = [in_thread(rl.initial_seed) for _ in range(3)]
+    assert len({*begin, rl.initial_seed()}) == 4
+
+
+def test_threads_share_a_named_generator_without_losing_draws():
+    expected = rl.Generator(9)
+    expected = sorted(expected.random() for _ in range(40_000))
+    shared = rl.Generator(9)
     drawn = [[] for _ in range(4)]
 
     def draw(into):
         for _ in range(10_000):
-            into.append(draw_bits())
+            into.append(shared.random())
 
     threads = [threading.Thread(target=draw, args=(into,)) for into in drawn]
     for thread in threads:
@@ -387,6 +415,34 @@ def test_threads_share_the_generator_without_losing_draws():
     for thread in threads:
         thread.join()
     assert sorted(n for part in drawn for n in part) == expected
+
+
+DRAWING = {
+    "rand": lambda g: rl.rand(3, generator=g),
+    "randn": lambda g: rl.randn(3, generator=g),
+    "randperm": lambda g: rl.randperm(3, generator=g),
+    "normal_": lambda g: rl.zeros(3).normal_(generator=g),
+    "bernoulli_": lambda g: rl.zeros(3).bernoulli_(0.5, generator=g),
+    "multinomial": lambda g: rl.multinomial(rl.ones(3), 2, generator=g),
+    "poisson": lambda g: rl.poisson(rl.ones(3), generator=g),
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_functions_draw_from_the_generator_they_are_given(name):
+    before = rl.get_rng_state()
+    first, second = (DRAWING[name](rl.Generator(5)) for _ in range(2))
+    assert rl.equal(first, second)
+    assert rl.equal(rl.get_rng_state(), before)
+    rl.manual_seed(5)
+    assert rl.equal(DRAWING[name](None), first)
+
+
+def test_something_else_than_a_generator_is_refused():
+    with pytest.raises(TypeError, match=r"'generator' must be a relume\.Generator, not int"):
+        rl.rand(3, generator=5)
+    with pytest.raises(TypeError, match="no argument 'generator'"):
+        rl.zeros(3, generator=rl.Generator(5))
 
 
 def test_a_forked_child_can_draw():

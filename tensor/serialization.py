@@ -22,8 +22,7 @@ def _rebuild(
         result = _C.tensor_on_storage(storage, *place)
     if kind is not Tensor:
         result = kind.__new__(kind, result)
-    if requires_grad:
-        result.requires_grad_()
+    result.requires_grad_(requires_grad)
     result.grad = grad
     return result
 

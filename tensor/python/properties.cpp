@@ -100,12 +100,15 @@ int set_data(PyObject* self, PyObject* value, void*) {
     TensorBody* body = unwrap(self);
     check<Error>(is_leaf(body), "data can only be set on a leaf");
     const Tensor source = unwrap_tensor(value);
-    check<TypeError>(source.dtype() == body->dtype, "data has dtype ", name(source.dtype()),
-                     ", the tensor has dtype ", name(body->dtype));
+    check<TypeError>(source.dtype() == body->dtype || !body->grad, "data has dtype ", name(source.dtype()),
+                     ", the tensor and its grad have dtype ", name(body->dtype), "; set grad to None first");
+    check<TypeError>(is_floating(source.dtype()) || !body->requires_grad, "data has dtype ", name(source.dtype()),
+                     ", but a tensor that requires a gradient is floating");
     if (TensorBody* base = std::exchange(body->base, nullptr)) base->release();  // no view of it any more
     if (source->storage) source->storage->retain();
     Ref<Storage>::steal(std::exchange(body->storage, source->storage));
     body->offset = source->offset;
+    body->dtype = source.dtype();
     set_geometry(body, source.shape(), source.strides());
   });
 }

@@ -100,7 +100,7 @@ class SpatialMaxPooling(IndexedPooling):
         self.indices = rl.empty((0,), dtype=rl.int64)
 
     def _pool(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        return rl.max_pool2d(
+        return rl.max_pool2d_with_indices(
             input,
             (self.kH, self.kW),
             (self.dH, self.dW),
@@ -137,7 +137,7 @@ class SpatialDilatedMaxPooling(SpatialMaxPooling):
         self.dilationH = dilationH or 1
 
     def _pool(self, input: Tensor) -> tuple[Tensor, Tensor]:
-        return rl.max_pool2d(
+        return rl.max_pool2d_with_indices(
             input,
             (self.kH, self.kW),
             (self.dH, self.dW),

@@ -315,7 +315,7 @@ class VolumetricMaxPooling(Volumetric):
         dilation_t, dilation_w, dilation_h = self._dilation()
         pad_t, pad_w, pad_h = self._numbers("pad")
         frames, sizes = steps(input)
-        pooled, _ = rl.max_pool2d(
+        pooled, _ = rl.max_pool2d_with_indices(
             frames, (int(self.kH), int(self.kW)), (int(self.dH), int(self.dW)), (pad_h, pad_w),
             (dilation_h, dilation_w), bool(self.ceil_mode),
         )  # fmt: skip

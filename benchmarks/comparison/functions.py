@@ -34,7 +34,7 @@ def relume_functions(rl: Any) -> SimpleNamespace:
         conv2d=rl.conv2d,
         linear=rl.linear,
         relu=rl.relu,
-        max_pool2d=lambda *settings: rl.max_pool2d(*settings)[0],
+        max_pool2d=rl.max_pool2d,
         cross_entropy=cross_entropy,
         embedding=rl.embedding,
         batch_norm=lambda x, w, b, mean, variance, training: rl.batch_norm(

@@ -11,10 +11,6 @@ from relume._C import Tensor
 Size = int | Sequence[int]
 
 
-def _values(result: Any, return_indices: bool) -> Any:
-    return result if return_indices else result[0]
-
-
 def _max_pool(
     dimensions: int,
     input: Tensor,
@@ -25,9 +21,8 @@ def _max_pool(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Any:
-    pool = getattr(relume, f"max_pool{dimensions}d")
-    result = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _values(result, return_indices)
+    pool = getattr(relume, f"max_pool{dimensions}d{'_with_indices' if return_indices else ''}")
+    return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool1d(
@@ -93,7 +88,8 @@ def max_pool3d(
 
 def _adaptive_max(dimensions: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     pool = getattr(relume, f"adaptive_max_pool{dimensions}d")
-    return _values(pool(input, _whole_size(input, output_size, dimensions)), return_indices)
+    result = pool(input, _whole_size(input, output_size, dimensions))
+    return result if return_indices else result[0]
 
 
 def _whole_size(input: Tensor, output_size: Any, dimensions: int) -> list[int]:

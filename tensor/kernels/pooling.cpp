@@ -1,357 +1,320 @@
-// Max and average pooling over the last two dimensions.
+// The work of pooling: the rows under a window are joined to one row first, element by element,
+// then the elements of that row. Both steps run over contiguous memory.
+#include "tensor/kernels/pooling.h"
 
 #include <limits>
 #include <type_traits>
 
 #include "tensor/copy.h"
+#include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/matmul.h"
-#include "tensor/kernels/window.h"
-#include "tensor/parallel.h"
+#include "tensor/kernels/pooling_loops.h"
 
 namespace relume {
+
+RELUME_PER_ISA(PoolingLoops, pooling_loops)
+
 namespace {
 
-// Number of windows along one dimension. With `ceil`, a last window may hang over the end, as
-// long as it begins inside the input or the padding before it.
-int64_t window_count(int64_t input, int64_t extent, int64_t stride, int64_t padding, bool ceil) {
-  const int64_t room = input + 2 * padding - extent;
-  if (room < 0 && !ceil) return 0;
-  int64_t count = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-  if (room < 0) count = -room < stride ? 1 : 0;
-  if (ceil && (count - 1) * stride >= input + padding) count--;
-  return count;
+// Chosen by the type of an (unused) example.
+const MaxPoolingLoopsOf<float>& max_loops(float) { return best_pooling_loops().max32; }
+const MaxPoolingLoopsOf<double>& max_loops(double) { return best_pooling_loops().max64; }
+const MaxPoolingLoopsOf<int64_t>& max_loops(int64_t) { return best_pooling_loops().max_integer; }
+const MeanPoolingLoopsOf<float>& mean_loops(float) { return best_pooling_loops().mean32; }
+const MeanPoolingLoopsOf<double>& mean_loops(double) { return best_pooling_loops().mean64; }
+
+template <class T>
+constexpr T lowest() {
+  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-struct Pooling {
-  Images images;
-  Window window;
-  Pair output;
+RowWindows row_windows(const PoolingAxis& axis) {
+  return {axis.output(), axis.kernel, axis.stride, axis.dilation};
+}
 
-  // `dilation` is the position of that argument, or -1.
-  Pooling(const Call& call, const Images& images, int kernel, int dilation, int ceil_mode)
-      : images(images) {
-    const int stride = kernel + 1, padding = kernel + 2;
-    window.kernel = pair_argument(call, kernel, 1);
-    window.stride = call.has(stride) && call.integers(stride).count > 0 ? pair_argument(call, stride, 1)
-                                                                        : window.kernel;
-    window.padding = pair_argument(call, padding, 0);
-    window.dilation = dilation >= 0 ? pair_argument(call, dilation, 1) : Pair{1, 1};
-    check(2 * window.padding.height <= window.kernel.height &&
-              2 * window.padding.width <= window.kernel.width,
-          call.op.name(), ": padding must be at most half of the kernel, but they are ", window.padding,
-          " and ", window.kernel);
-    const bool ceil = call.boolean(ceil_mode);
-    const Pair extent = window.extent();
-    output = {
-        window_count(images.size.height, extent.height, window.stride.height, window.padding.height,
-                     ceil),
-        window_count(images.size.width, extent.width, window.stride.width, window.padding.width, ceil)};
-    check(output.height >= 1 && output.width >= 1, call.op.name(), ": the kernel covers ", extent,
-          " elements, more than the input of size ", images.size, " with its padding ", window.padding);
-  }
-
-  int64_t planes() const { return images.batch * images.channels; }
-  int64_t input_pixels() const { return images.size.height * images.size.width; }
-  int64_t output_pixels() const { return output.height * output.width; }
-  Dims output_shape() const { return images.shape(images.channels, output); }
-};
-
-// The part of a window that lies inside the input: [first, last), in steps of the dilation.
-struct Inside {
-  int64_t first, last;
-
-  Inside(int64_t index, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-         int64_t input) {
-    first = index * stride - padding;
-    last = std::min(first + (kernel - 1) * dilation + 1, input);
-    if (first < 0) first += (-first + dilation - 1) / dilation * dilation;
-  }
-};
-
+// Calls f(flat index of a row's first element) for the rows under window (z, y).
 template <class Function>
-void for_planes(int64_t planes, int64_t work_per_plane, const Function& function) {
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, work_per_plane));
-  parallel_for(0, planes, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; plane++) function(plane);
-  });
-}
-
-template <class T>
-bool exceeds(T value, T best) {
-  return value > best || (value != value && best == best);  // NaN wins
-}
-
-template <class T>
-T lowest() {
-  if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
-  if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::lowest();
-  return T(-std::numeric_limits<float>::infinity());  // 16-bit floats
-}
-
-template <class T>
-void max_pool_plane(const Pooling& pool, const T* input, T* values, int64_t* indices) {
-  const Window& window = pool.window;
-  const Pair size = pool.images.size;
-  for (int64_t y = 0; y < pool.output.height; y++) {
-    const Inside rows(y, window.kernel.height, window.stride.height, window.padding.height,
-                      window.dilation.height, size.height);
-    for (int64_t x = 0; x < pool.output.width; x++) {
-      const Inside columns(x, window.kernel.width, window.stride.width, window.padding.width,
-                           window.dilation.width, size.width);
-      // With a dilation all elements of a window may lie in the padding.
-      const bool empty = rows.first >= rows.last || columns.first >= columns.last;
-      int64_t index = empty ? 0 : rows.first * size.width + columns.first;
-      T best = empty ? lowest<T>() : input[index];
-      for (int64_t row = rows.first; row < rows.last; row += window.dilation.height) {
-        for (int64_t column = columns.first; column < columns.last; column += window.dilation.width) {
-          const int64_t place = row * size.width + column;
-          if (exceeds(input[place], best)) {
-            best = input[place];
-            index = place;
-          }
-        }
-      }
-      *values++ = best;
-      *indices++ = index;
+void for_rows_under(const PoolingWindows& windows, int64_t z, int64_t y, const Function& function) {
+  const PoolingAxis &depth = windows.axis[0], &height = windows.axis[1];
+  for (int64_t d = depth.first[z]; d < depth.last[z]; d += depth.dilation) {
+    for (int64_t h = height.first[y]; h < height.last[y]; h += height.dilation) {
+      function((d * height.input + h) * windows.axis[2].input);
     }
   }
 }
 
-void max_pool2d_cpu(Call& call) {
-  const Pooling pool(call, Images(call, 0), 1, 4, 5);
-  check(pool.input_pixels() > 0, "max_pool2d: the input of size ", pool.images.size, " has no elements");
-  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const Tensor values = dense_output(call, 0, pool.output_shape(), input.dtype());
-  const Tensor indices = dense_output(call, 1, pool.output_shape(), DType::int64);
-  visit(input.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for_planes(pool.planes(),
-               pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
-               [&](int64_t plane) {
-                 max_pool_plane(pool, input.data_as<const T>() + plane * pool.input_pixels(),
-                                values.data_as<T>() + plane * pool.output_pixels(),
-                                indices.data_as<int64_t>() + plane * pool.output_pixels());
-               });
-  });
-}
+// ---- the largest ----
 
-// The two ops below move elements between planes of two sizes by their flat indices.
-struct PlaneMove {
-  int64_t planes, inner;  // `inner`: elements per plane of the indices
-  Tensor indices;
+// One row with its padding, which is never chosen: the best so far and where it was.
+template <class T>
+class BestRow {
+ public:
+  using Position = typename PositionOf<T>::type;
+  static_assert(sizeof(Position) == sizeof(T), "rows and places share scratch memory");
+  static constexpr Position kNowhere = std::numeric_limits<Position>::max();
 
-  explicit PlaneMove(const Call& call) : indices(contiguous_copy_if_needed(call.tensor(1))) {
-    const IntSpan shape = indices.shape();
-    check<TypeError>(indices.dtype() == DType::int64, call.op.name(),
-                     ": indices must have type int64, not ", name(indices.dtype()));
-    check(shape.count >= 2, call.op.name(), ": indices must have at least 2 dimensions, not shape ",
-          shape);
-    inner = shape[shape.count - 2] * shape[shape.count - 1];
-    planes = inner == 0 ? 0 : indices.numel() / inner;
+  static int64_t scratch_size(const PoolingAxis& width) {
+    return 2 * width.padded_length() + width.output();
   }
-  void check_indices(const Call& call, int64_t limit) const {
-    const int64_t* index = indices.data_as<const int64_t>();
-    for (int64_t i = 0; i < indices.numel(); i++) {
-      check<IndexError>(index[i] >= 0 && index[i] < limit, call.op.name(), ": index ", index[i],
-                        " is outside of a plane of ", limit, " elements");
+
+  BestRow(const PoolingAxis& width, T* scratch)
+      : width_(width),
+        best_(scratch),
+        places_(reinterpret_cast<Position*>(scratch + width.padded_length())),
+        chosen_(places_ + width.padded_length()) {
+    std::fill_n(best_, width.padded_length(), lowest<T>());
+    std::fill_n(places_, width.padded_length(), kNowhere);
+  }
+
+  void clear() {  // for a window that lies in the padding
+    std::fill_n(best_ + width_.padding, width_.input, lowest<T>());
+    std::fill_n(places_ + width_.padding, width_.input, kNowhere);
+  }
+  void begin(const T* row) { std::copy_n(row, width_.input, best_ + width_.padding); }
+  void begin_places(Position place) {
+    for (int64_t i = 0; i < width_.input; i++) places_[width_.padding + i] = place + static_cast<Position>(i);
+  }
+  T* best() { return best_ + width_.padding; }
+  Position* places() { return places_ + width_.padding; }
+
+  void choose(T* values, int64_t* indices) {
+    if (width_.slides()) {
+      max_loops(T{}).largest(best_, places_, row_windows(width_), values, chosen_);
+    } else {
+      choose_from_ranges(values);
     }
+    for (int64_t i = 0; i < width_.output(); i++) indices[i] = chosen_[i] == kNowhere ? 0 : chosen_[i];
   }
-};
-
-int64_t plane_size(IntSpan shape) { return shape[shape.count - 2] * shape[shape.count - 1]; }
-
-void check_same_planes(const Call& call, IntSpan a, IntSpan b) {
-  bool same = a.count == b.count;
-  for (int i = 0; same && i + 2 < a.count; i++) same = a[i] == b[i];
-  check(same, call.op.name(), ": shapes ", a, " and ", b, " must agree but for the last two dimensions");
-}
-
-// out[plane][index[i]] += input[plane][i]
-void max_pool2d_scatter_cpu(Call& call) {
-  const PlaneMove move(call);
-  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const IntSpan shape = shape_argument(call, 2);
-  check(input.shape() == move.indices.shape(),
-        "max_pool2d_scatter: input and indices must have one shape, not ", input.shape(), " and ",
-        move.indices.shape());
-  check_same_planes(call, shape, move.indices.shape());
-  const int64_t outer = plane_size(shape);
-  move.check_indices(call, outer);
-  const Tensor out = dense_output(call, 0, shape, input.dtype());
-  visit(input.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for_planes(move.planes, move.inner + outer, [&](int64_t plane) {
-      const T* source = input.data_as<const T>() + plane * move.inner;
-      const int64_t* index = move.indices.data_as<const int64_t>() + plane * move.inner;
-      T* target = out.data_as<T>() + plane * outer;
-      std::fill_n(target, outer, T(0));
-      for (int64_t i = 0; i < move.inner; i++)
-        target[index[i]] = static_cast<T>(target[index[i]] + source[i]);
-    });
-  });
-}
-
-// out[plane][i] = input[plane][index[i]]
-void max_pool2d_gather_cpu(Call& call) {
-  const PlaneMove move(call);
-  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  check_same_planes(call, input.shape(), move.indices.shape());
-  const int64_t outer = plane_size(input.shape());
-  move.check_indices(call, outer);
-  const Tensor out = dense_output(call, 0, move.indices.shape(), input.dtype());
-  visit(input.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for_planes(move.planes, move.inner, [&](int64_t plane) {
-      const T* source = input.data_as<const T>() + plane * outer;
-      const int64_t* index = move.indices.data_as<const int64_t>() + plane * move.inner;
-      T* target = out.data_as<T>() + plane * move.inner;
-      for (int64_t i = 0; i < move.inner; i++) target[i] = source[index[i]];
-    });
-  });
-}
-
-// Over how many elements a window's sum is divided: those inside the input, or with padding
-// counted all that lie in the padded input (not what hangs over its end in ceil mode).
-struct AverageWindow {
-  Inside rows, columns;
-  int64_t count;
-
-  AverageWindow(const Pooling& pool, int64_t y, int64_t x, bool count_padding)
-      : rows(y, pool.window.kernel.height, pool.window.stride.height, pool.window.padding.height, 1,
-             pool.images.size.height),
-        columns(x, pool.window.kernel.width, pool.window.stride.width, pool.window.padding.width, 1,
-                pool.images.size.width) {
-    count = std::max<int64_t>(0, rows.last - rows.first) *
-            std::max<int64_t>(0, columns.last - columns.first);
-    if (count_padding) {
-      count = padded_length(y, pool.window.kernel.height, pool.window.stride.height,
-                            pool.window.padding.height, pool.images.size.height) *
-              padded_length(x, pool.window.kernel.width, pool.window.stride.width,
-                            pool.window.padding.width, pool.images.size.width);
+  void choose_values(T* values) {
+    if (width_.slides()) {
+      max_loops(T{}).largest_value(best_, row_windows(width_), values);
+    } else {
+      choose_from_ranges(values);
     }
   }
 
  private:
-  static int64_t padded_length(int64_t index, int64_t kernel, int64_t stride, int64_t padding,
-                               int64_t input) {
-    const int64_t start = index * stride - padding;
-    return std::min(start + kernel, input + padding) - start;
+  void choose_from_ranges(T* values) {
+    for (int64_t i = 0; i < width_.output(); i++) {
+      int64_t at = width_.first[i];
+      for (int64_t j = at + 1; j < width_.last[i]; j++) {
+        if (best_[j] > best_[at] || (best_[j] == best_[at] && places_[j] < places_[at]) ||
+            (best_[j] != best_[j] && best_[at] == best_[at])) {
+          at = j;
+        }
+      }
+      values[i] = best_[at];
+      chosen_[i] = places_[at];
+    }
   }
+
+  const PoolingAxis& width_;
+  T* best_;
+  Position *places_, *chosen_;
 };
 
-// Calls f(output position, window) for every window of a plane.
-template <class Function>
-void for_each_window(const Pooling& pool, bool count_padding, const Function& function) {
-  for (int64_t y = 0; y < pool.output.height; y++) {
-    for (int64_t x = 0; x < pool.output.width; x++) {
-      function(y * pool.output.width + x, AverageWindow(pool, y, x, count_padding));
+// `indices` may be null.
+template <class T>
+void pool_largest_of_plane(const PoolingWindows& windows, const T* plane, T* scratch, T* values,
+                           int64_t* indices) {
+  using Position = typename BestRow<T>::Position;
+  const MaxPoolingLoopsOf<T>& loops = max_loops(T{});
+  BestRow<T> row(windows.axis[2], scratch);
+  const Triple output = windows.output();
+  const int64_t length = windows.axis[2].input;
+  for (int64_t z = 0; z < output[0]; z++) {
+    for (int64_t y = 0; y < output[1]; y++) {
+      bool is_first = true;
+      for_rows_under(windows, z, y, [&](int64_t offset) {
+        const Position place = static_cast<Position>(offset);
+        if (is_first) {
+          row.begin(plane + offset);
+          if (indices) row.begin_places(place);
+        } else if (indices) {
+          loops.keep_larger(plane + offset, length, place, row.best(), row.places());
+        } else {
+          loops.keep_larger_value(plane + offset, length, row.best());
+        }
+        is_first = false;
+      });
+      if (is_first) row.clear();
+      if (indices) {
+        row.choose(values, indices);
+        indices += output[2];
+      } else {
+        row.choose_values(values);
+      }
+      values += output[2];
     }
   }
 }
 
 template <class T>
-void average_plane(const Pooling& pool, bool count_padding, const T* input, T* output) {
-  for_each_window(pool, count_padding, [&](int64_t place, const AverageWindow& window) {
-    T sum = 0;
-    for (int64_t row = window.rows.first; row < window.rows.last; row++) {
-      const T* line = input + row * pool.images.size.width;
-      for (int64_t column = window.columns.first; column < window.columns.last; column++)
-        sum += line[column];
-    }
-    output[place] = window.count > 0 ? sum / window.count : T(0);
-  });
+void pool_largest_of_planes(const WindowsOfPlanes& windows, int64_t planes, const T* input, T* values,
+                            int64_t* indices) {
+  const PoolingWindows& some = windows.of(0);
+  const int64_t in = some.input_elements(), out = some.output().product();
+  for_planes_with_scratch<T>(planes, some.work(), BestRow<T>::scratch_size(some.axis[2]),
+                             [&](int64_t plane, T* scratch) {
+                               pool_largest_of_plane(windows.of(plane), input + plane * in, scratch,
+                                                     values + plane * out,
+                                                     indices ? indices + plane * out : nullptr);
+                             });
+}
+
+// Where elements can be compared without loss and positions fit.
+DType comparing_type(DType dtype, int64_t plane_elements) {
+  if (!is_floating(dtype)) return DType::int64;
+  return plane_elements > std::numeric_limits<int32_t>::max() ? DType::float64 : computing_type(dtype);
+}
+
+// ---- the mean ----
+
+// What a mean divides by: the number of elements counted along the width, as floats, and along
+// the other dimensions.
+template <class T>
+std::vector<T> counts_along_width(const PoolingWindows& windows) {
+  return {windows.axis[2].count.begin(), windows.axis[2].count.end()};
+}
+template <class T>
+T other_counts(const PoolingWindows& windows, int64_t z, int64_t y) {
+  return static_cast<T>(windows.axis[0].count[z] * windows.axis[1].count[y]);
 }
 
 template <class T>
-void spread_plane(const Pooling& pool, bool count_padding, const T* grad_output, T* grad_input) {
-  std::fill_n(grad_input, pool.input_pixels(), T(0));
-  for_each_window(pool, count_padding, [&](int64_t place, const AverageWindow& window) {
-    if (window.count == 0) return;
-    const T share = grad_output[place] / window.count;
-    for (int64_t row = window.rows.first; row < window.rows.last; row++) {
-      T* line = grad_input + row * pool.images.size.width;
-      for (int64_t column = window.columns.first; column < window.columns.last; column++)
-        line[column] += share;
+void sum_ranges(const PoolingAxis& width, const T* row, T* sums) {
+  for (int64_t i = 0; i < width.output(); i++) {
+    T sum = 0;
+    for (int64_t j = width.first[i]; j < width.last[i]; j++) sum += row[j];
+    sums[i] = sum;
+  }
+}
+
+// Is there one window, of the whole plane? (Adaptive pooling to size 1 ends many networks.)
+bool is_whole(const PoolingWindows& windows) {
+  return windows.output().product() == 1 && !windows.axis[2].slides();
+}
+
+template <class T>
+void pool_mean_of_plane(const PoolingWindows& windows, const T* counts, const T* plane, T* row, T* output) {
+  const MeanPoolingLoopsOf<T>& loops = mean_loops(T{});
+  if (is_whole(windows)) {
+    const int64_t elements = windows.input_elements();
+    *output = loops.total(plane, elements) / static_cast<T>(elements);
+    return;
+  }
+  const PoolingAxis& width = windows.axis[2];
+  const Triple size = windows.output();
+  std::fill_n(row, width.padded_length(), T(0));
+  T* sums = row + width.padding;
+  for (int64_t z = 0; z < size[0]; z++) {
+    for (int64_t y = 0; y < size[1]; y++, output += size[2]) {
+      bool is_first = true;
+      for_rows_under(windows, z, y, [&](int64_t offset) {
+        if (is_first) {
+          std::copy_n(plane + offset, width.input, sums);
+        } else {
+          loops.add(plane + offset, width.input, sums);
+        }
+        is_first = false;
+      });
+      if (is_first) std::fill_n(sums, width.input, T(0));
+      if (width.slides()) {
+        loops.sum(row, row_windows(width), output);
+      } else {
+        sum_ranges(width, row, output);
+      }
+      const T others = other_counts<T>(windows, z, y);
+      for (int64_t i = 0; i < size[2]; i++) output[i] /= others * counts[i];
     }
-  });
+  }
 }
 
-// Runs `work(source, target)` on tensors of the computing type.
-template <class Work>
-void convert_around(Call& call, IntSpan shape, const Work& work) {
-  check_floating(call, 0);
-  const DType dtype = call.tensor(0).dtype(), wide = computing_type(dtype);
-  const Tensor source = contiguous_copy_if_needed(as_type(call.tensor(0), wide));
-  const Tensor out = dense_output(call, 0, shape, dtype);
-  const Tensor target = dtype == wide ? out : empty(shape, wide);
-  wide == DType::float64 ? work(source, target, double{}) : work(source, target, float{});
-  if (dtype != wide) copy(out, target);
+// `scratch` holds a row with its padding and the shares of one row of the output.
+template <class T>
+void spread_mean_of_plane(const PoolingWindows& windows, const T* counts, const T* grad_output,
+                          T* scratch, T* plane) {
+  const MeanPoolingLoopsOf<T>& loops = mean_loops(T{});
+  const PoolingAxis& width = windows.axis[2];
+  const Triple size = windows.output();
+  T *row = scratch, *shares = scratch + width.padded_length();
+  if (is_whole(windows)) {
+    std::fill_n(plane, windows.input_elements(), *grad_output / static_cast<T>(windows.input_elements()));
+    return;
+  }
+  std::fill_n(plane, windows.input_elements(), T(0));
+  for (int64_t z = 0; z < size[0]; z++) {
+    for (int64_t y = 0; y < size[1]; y++, grad_output += size[2]) {
+      const T others = other_counts<T>(windows, z, y);
+      for (int64_t i = 0; i < size[2]; i++) shares[i] = grad_output[i] / (others * counts[i]);
+      std::fill_n(row, width.padded_length(), T(0));
+      if (width.slides()) {
+        loops.spread(shares, row_windows(width), row);
+      } else {
+        for (int64_t i = 0; i < size[2]; i++) {
+          for (int64_t j = width.first[i]; j < width.last[i]; j++) row[j] += shares[i];
+        }
+      }
+      for_rows_under(windows, z, y, [&](int64_t offset) {
+        loops.add(row + width.padding, width.input, plane + offset);
+      });
+    }
+  }
 }
 
-void avg_pool2d_cpu(Call& call) {
-  const Pooling pool(call, Images(call, 0), 1, -1, 4);
-  const bool count_padding = call.boolean(5);
-  convert_around(call, pool.output_shape(), [&](const Tensor& input, const Tensor& out, auto zero) {
+}  // namespace
+
+void pool_largest(Call& call, const Volumes& volumes, const WindowsOfPlanes& windows, bool with_indices) {
+  check(volumes.elements() > 0, call.op.name(), ": the input of size ",
+        own_part(volumes.size, volumes.dims), " has no elements");
+  const DType dtype = call.tensor(0).dtype(), wide = comparing_type(dtype, volumes.elements());
+  const Dims shape = volumes.shape(windows.of(0).output());
+  const Tensor input = contiguous_copy_if_needed(as_type(call.tensor(0), wide));
+  const Tensor output = dense_output(call, 0, shape, dtype);
+  const Tensor values = dtype == wide ? output : empty(shape, wide);
+  const Tensor indices = with_indices ? dense_output(call, 1, shape, DType::int64) : Tensor();
+  const auto pool = [&](auto zero) {
     using T = decltype(zero);
-    for_planes(
-        pool.planes(), pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
-        [&](int64_t plane) {
-          average_plane(pool, count_padding, input.data_as<const T>() + plane * pool.input_pixels(),
-                        out.data_as<T>() + plane * pool.output_pixels());
+    pool_largest_of_planes(windows, volumes.planes(), input.data_as<const T>(), values.data_as<T>(),
+                           with_indices ? indices.data_as<int64_t>() : nullptr);
+  };
+  if (wide == DType::float32) pool(float{});
+  if (wide == DType::float64) pool(double{});
+  if (wide == DType::int64) pool(int64_t{});
+  if (dtype != wide) copy(output, values);
+}
+
+void pool_mean(Call& call, const Volumes& volumes, const PoolingWindows& windows) {
+  const Triple output = windows.output();
+  compute_floating(call, volumes.shape(output), [&](const Tensor& input, const Tensor& out, auto zero) {
+    using T = decltype(zero);
+    const std::vector<T> counts = counts_along_width<T>(windows);
+    for_planes_with_scratch<T>(
+        volumes.planes(), windows.work(), windows.axis[2].padded_length(), [&](int64_t plane, T* row) {
+          pool_mean_of_plane(windows, counts.data(),
+                             input.data_as<const T>() + plane * volumes.elements(), row,
+                             out.data_as<T>() + plane * output.product());
         });
   });
 }
 
-void avg_pool2d_backward_cpu(Call& call) {
-  const IntSpan shape = call.integers(1);
-  const Pooling pool(call, Images::of_shape_argument(call, 1), 2, -1, 5);
-  const bool count_padding = call.boolean(6);
-  check(call.tensor(0).shape() == IntSpan(pool.output_shape()),
-        "avg_pool2d_backward: grad_output has shape ", call.tensor(0).shape(),
-        ", but the pooling's output has ", IntSpan(pool.output_shape()));
-  convert_around(call, shape, [&](const Tensor& grad_output, const Tensor& out, auto zero) {
+void spread_mean(Call& call, const Volumes& volumes, const PoolingWindows& windows) {
+  const Triple output = windows.output();
+  const Dims expected = volumes.shape(output);
+  check(call.tensor(0).shape() == IntSpan(expected), call.op.name(), ": grad_output has shape ",
+        call.tensor(0).shape(), ", but the pooling's output has ", IntSpan(expected));
+  compute_floating(call, volumes.shape(volumes.size), [&](const Tensor& grad, const Tensor& out, auto zero) {
     using T = decltype(zero);
-    for_planes(pool.planes(),
-               pool.output_pixels() * pool.window.kernel.height * pool.window.kernel.width,
-               [&](int64_t plane) {
-                 spread_plane(pool, count_padding,
-                              grad_output.data_as<const T>() + plane * pool.output_pixels(),
-                              out.data_as<T>() + plane * pool.input_pixels());
-               });
+    const std::vector<T> counts = counts_along_width<T>(windows);
+    for_planes_with_scratch<T>(volumes.planes(), windows.work(),
+                               windows.axis[2].padded_length() + output[2],
+                               [&](int64_t plane, T* scratch) {
+                                 spread_mean_of_plane(
+                                     windows, counts.data(),
+                                     grad.data_as<const T>() + plane * output.product(), scratch,
+                                     out.data_as<T>() + plane * volumes.elements());
+                               });
   });
 }
 
-const Register register_max_pool2d{
-    "max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], int[] "
-    "dilation=[1, 1], "
-    "bool ceil_mode=False) -> (Tensor, Tensor)",
-    "Largest element of every window, and its flat index in its plane. stride is kernel_size when not "
-    "given.",
-    {Trait::no_method},
-    max_pool2d_cpu};
-const Register register_max_pool2d_scatter{
-    "max_pool2d_scatter(Tensor input, Tensor indices, int[] shape) -> Tensor",
-    "Planes of zeros with every element of input added at its flat index.",
-    {Trait::internal},
-    max_pool2d_scatter_cpu};
-const Register register_max_pool2d_gather{"max_pool2d_gather(Tensor input, Tensor indices) -> Tensor",
-                                          "The elements of every plane at flat indices.",
-                                          {Trait::internal},
-                                          max_pool2d_gather_cpu};
-const Register register_avg_pool2d{
-    "avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=[0, 0], bool "
-    "ceil_mode=False, "
-    "bool count_include_pad=True) -> Tensor",
-    "Average of every window. stride is kernel_size when not given.",
-    {Trait::no_method},
-    avg_pool2d_cpu};
-const Register register_avg_pool2d_backward{
-    "avg_pool2d_backward(Tensor grad_output, int[] input_shape, int[] kernel_size, int[]? stride, int[] "
-    "padding, "
-    "bool ceil_mode, bool count_include_pad) -> Tensor",
-    "Gradient of avg_pool2d: every element spread over its window.",
-    {Trait::internal},
-    avg_pool2d_backward_cpu};
-
-}  // namespace
 }  // namespace relume

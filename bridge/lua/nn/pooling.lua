@@ -41,7 +41,7 @@ function SpatialMaxPooling:__init(kW, kH, dW, dH, padW, padH)
 end
 
 function SpatialMaxPooling:updateOutput(input)
-   local values, indices = core.call('max_pool2d', input, {self.kH, self.kW}, {self.dH, self.dW},
+   local values, indices = core.call('max_pool2d_with_indices', input, {self.kH, self.kW}, {self.dH, self.dW},
       {self.padH or 0, self.padW or 0}, {self.dilationH or 1, self.dilationW or 1}, self.ceil_mode or false)
    self.indices = indices:add(1)
    self.output:set(values)
@@ -49,7 +49,7 @@ function SpatialMaxPooling:updateOutput(input)
 end
 
 function SpatialMaxPooling:updateGradInput(input, gradOutput)
-   self.gradInput:set(core.call('max_pool2d_scatter', gradOutput, self.indices - 1, sizes_of(input)))
+   self.gradInput:set(core.call('scatter_to_planes', gradOutput, self.indices - 1, sizes_of(input), 2, true))
    return self.gradInput
 end
 

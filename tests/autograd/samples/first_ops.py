@@ -211,22 +211,9 @@ SAMPLES = {
     "conv2d_weight_gradient": [
         (signed(1, 3, 2, 2), signed(1, 2, 4, 4), (3, 2, 3, 3), (1, 1), (0, 0), (1, 1), 1)
     ],
-    "max_pool2d_scatter": [(signed(1, 1, 2, 2), rl.tensor([[[[0, 3], [9, 15]]]]), (1, 1, 4, 4))],
-    "max_pool2d_gather": [(signed(1, 1, 4, 4), rl.tensor([[[[0, 3], [9, 15]]]]))],
-    "avg_pool2d_backward": [
-        (signed(1, 1, 2, 2), (1, 1, 4, 4), (2, 2), (2, 2), (0, 0), False, True)
-    ],
     "pad_backward": [
         (signed(2, 6), (2, 3), (1, 2), "constant"),
         (signed(1, 3, 7), (1, 3, 4), (1, 2), "reflect"),
-    ],
-    "max_pool2d": [
-        (distinct(1, 2, 4, 4), (2, 2)),
-        (distinct(2, 5, 5), (3, 2), (2, 2), (1, 0), (1, 1), True),
-    ],
-    "avg_pool2d": [
-        (signed(1, 2, 4, 4), (2, 2)),
-        (signed(2, 5, 5), (3, 2), (2, 2), (1, 1), True, False),
     ],
     "pad": [
         (signed(2, 3), (1, 2)),

@@ -68,7 +68,18 @@ load_blas()
 globals().update(public_functions())
 
 # Rooms that are loaded when somebody asks for them.
-_LAZY_MODULES = ("bridge", "compat", "converters", "legacy_nn", "nn")
+_LAZY_MODULES = (
+    "array_api",
+    "bridge",
+    "compat",
+    "converters",
+    "data",
+    "distributions",
+    "legacy_nn",
+    "multiprocessing",
+    "nn",
+    "optim",
+)
 _LAZY_NAMES = {
     "load": "relume.converters",
     "load_all": "relume.converters",

@@ -136,7 +136,7 @@ void check_all(const Call& call, const Tensor& values, bool (*fits)(double), con
 
 void standard_gamma(Call& call) {
   const Tensor shape = as_doubles(call.tensor(0), call.tensor(0).shape());
-  check_all(call, shape, [](double x) { return x > 0; }, "shape parameters > 0");
+  check_all(call, shape, [](double x) { return x > 0 && std::isfinite(x); }, "finite shape parameters > 0");
   const double* element = shape.data_as<double>();
   fill_with(call.output(0, shape.shape(), drawn_type(call, 1)),
             [=](Generator& g, int64_t i) { return draw_gamma(g, element[i]); });

@@ -11,7 +11,8 @@ import relume
 
 ROOT = Path(relume.__file__).parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ROOMS = ["autograd", "bridge", "command_line", "converters", "legacy_nn", "tensor"]
+# Every package of the root; benchmarks, docs, examples and tests are none.
+ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -391,7 +391,7 @@ def test_each_thread_has_a_default_generator_of_its_own():
         return [draw_bits() for _ in range(4)]
 
     assert in_thread(elsewhere) == expected
-    assert drawn + [draw_bits(), draw_bits()] == expected
+    assert [*drawn, draw_bits(), draw_bits()] == expected
 
 
 def test_threads_begin_at_different_places():

@@ -61,6 +61,7 @@ def test_count_and_probability_broadcast():
     ("name", "parameters", "message"),
     [
         ("standard_gamma", [0.0], "> 0"),
+        ("standard_gamma", [float("inf")], "finite"),
         ("standard_gamma", [float("nan")], "> 0"),
         ("poisson", [-1.0], ">= 0"),
         ("binomial", [2.5, 0.5], "whole numbers"),

@@ -97,21 +97,19 @@ from relume.nn.functional.pooling import (
 _SAME_IN_RELUME = (
     "affine_grid avg_pool1d avg_pool2d avg_pool3d channel_shuffle conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d conv_transpose3d gelu glu grid_sample hardshrink "
-    "interpolate linear pad pixel_shuffle pixel_unshuffle prelu scaled_dot_product_attention "
-    "sigmoid softplus softshrink softsign tanh tanhshrink"
+    "interpolate linear logsigmoid pad pixel_shuffle pixel_unshuffle prelu "
+    "scaled_dot_product_attention sigmoid softplus softshrink softsign tanh tanhshrink"
 ).split()
-# Other names that PyTorch has for a function of `relume`.
-_RENAMED = {"logsigmoid": "log_sigmoid"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SAME_IN_RELUME or name in _RENAMED:
-        return getattr(relume, _RENAMED.get(name, name))
+    if name in _SAME_IN_RELUME:
+        return getattr(relume, name)
     raise AttributeError(f"module 'relume.nn.functional' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SAME_IN_RELUME, *_RENAMED})
+    return sorted({*globals(), *_SAME_IN_RELUME})
 
 
 __all__ = [

@@ -33,7 +33,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
     >>> import relume as rl
     >>> leaky_relu(rl.tensor([-1.0, 2.0]), 0.5)
-    tensor([-0.5000,  2.0000])
+    tensor([-0.5,  2. ])
     """
     return applied("leaky_relu", input, inplace, negative_slope)
 
@@ -45,7 +45,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     >>> import relume as rl
     >>> elu(rl.tensor([-1.0, 2.0]))
-    tensor([-0.6321,  2.0000])
+    tensor([-0.6321,  2.    ])
     """
     return applied("elu", input, inplace, alpha)
 
@@ -69,7 +69,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     >>> import relume as rl
     >>> celu(rl.tensor([-1.0, 2.0]), 2.0)
-    tensor([-0.7869,  2.0000])
+    tensor([-0.7869,  2.    ])
     """
     return applied("celu", input, inplace, alpha)
 
@@ -91,7 +91,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
     >>> import relume as rl
     >>> mish(rl.tensor([-1.0, 2.0]))
-    tensor([-0.3034,  1.9440])
+    tensor([-0.3034,  1.944 ])
     """
     return applied("mish", input, inplace)
 
@@ -103,7 +103,7 @@ def hardtanh(
 
     >>> import relume as rl
     >>> hardtanh(rl.tensor([-3.0, 0.5]))
-    tensor([-1.0000,  0.5000])
+    tensor([-1. ,  0.5])
     """
     return applied("hardtanh", input, inplace, min_val, max_val)
 
@@ -125,7 +125,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
     >>> import relume as rl
     >>> hardsigmoid(rl.tensor([-4.0, 0.0, 3.0]))
-    tensor([0.0000, 0.5000, 1.0000])
+    tensor([0. , 0.5, 1. ])
     """
     return applied("hardsigmoid", input, inplace)
 
@@ -155,7 +155,7 @@ def rrelu(
 
     >>> import relume as rl
     >>> rrelu(rl.tensor([-1.0, 2.0]), 0.2, 0.4)
-    tensor([-0.3000,  2.0000])
+    tensor([-0.3,  2. ])
     """
     return applied("rrelu", input, inplace, lower, upper, training)
 
@@ -180,7 +180,7 @@ def softmax(
 
     >>> import relume as rl
     >>> softmax(rl.tensor([0.0, 0.0]), 0)
-    tensor([0.5000, 0.5000])
+    tensor([0.5, 0.5])
     """
     return _along("softmax", input, dim, dtype)
 
@@ -192,7 +192,7 @@ def softmin(
 
     >>> import relume as rl
     >>> softmin(rl.tensor([0.0, 0.0]), 0)
-    tensor([0.5000, 0.5000])
+    tensor([0.5, 0.5])
     """
     return _along("softmax", -input, dim, dtype)
 

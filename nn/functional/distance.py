@@ -15,7 +15,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     >>> import relume as rl
     >>> cosine_similarity(rl.tensor([[1.0, 0.0]]), rl.tensor([[3.0, 4.0]]))
-    tensor([0.6000])
+    tensor([0.6])
     """
     return ops["cosine_similarity"](x1, x2, dim, eps)
 
@@ -27,7 +27,7 @@ def pairwise_distance(
 
     >>> import relume as rl
     >>> pairwise_distance(rl.tensor([[0.0, 0.0]]), rl.tensor([[3.0, 4.0]]))
-    tensor([5.0000])
+    tensor([5.])
     """
     return ops["pairwise_distance"](x1, x2, p, eps, keepdim)
 
@@ -43,7 +43,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
     >>> import relume as rl
     >>> pdist(rl.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-    tensor([5.0000, 1.0000, 4.2426])
+    tensor([5.    , 1.    , 4.2426])
     """
     return ops["pdist"](input, p)
 

@@ -22,7 +22,7 @@ def mse_loss(
 
     >>> import relume as rl
     >>> mse_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.0, 4.0]))
-    tensor(2.5000)
+    tensor(2.5)
     """
     return ops["mse_loss"](input, target, reduction_of(size_average, reduce, reduction), weight)
 
@@ -39,7 +39,7 @@ def l1_loss(
 
     >>> import relume as rl
     >>> l1_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.0, 4.0]))
-    tensor(1.5000)
+    tensor(1.5)
     """
     return ops["l1_loss"](input, target, reduction_of(size_average, reduce, reduction), weight)
 
@@ -58,7 +58,7 @@ def smooth_l1_loss(
 
     >>> import relume as rl
     >>> smooth_l1_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.5, 4.0]), reduction="none")
-    tensor([0.1250, 1.5000])
+    tensor([0.125, 1.5  ])
     """
     return ops["smooth_l1_loss"](input, target, reduction_of(size_average, reduce, reduction), beta)
 
@@ -76,7 +76,7 @@ def huber_loss(
 
     >>> import relume as rl
     >>> huber_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.5, 4.0]), reduction="none")
-    tensor([0.1250, 1.5000])
+    tensor([0.125, 1.5  ])
     """
     return ops["huber_loss"](input, target, reduction, delta, weight)
 
@@ -260,7 +260,7 @@ def hinge_embedding_loss(
 
     >>> import relume as rl
     >>> hinge_embedding_loss(rl.tensor([0.5, 0.25]), rl.tensor([1, -1]), reduction="none")
-    tensor([0.5000, 0.7500])
+    tensor([0.5 , 0.75])
     """
     reduction = reduction_of(size_average, reduce, reduction)
     return ops["hinge_embedding_loss"](input, target, margin, reduction)

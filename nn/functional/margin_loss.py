@@ -48,7 +48,7 @@ def multi_margin_loss(
 
     >>> import relume as rl
     >>> multi_margin_loss(rl.tensor([[0.25, 0.5]]), rl.tensor([1]))
-    tensor(0.3750)
+    tensor(0.375)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     return ops["multi_margin_loss"](input, target, p, margin, weight, reduction)
@@ -69,7 +69,7 @@ def multilabel_margin_loss(
 
     >>> import relume as rl
     >>> multilabel_margin_loss(rl.tensor([[0.25, 0.5]]), rl.tensor([[1, -1]]))
-    tensor(0.3750)
+    tensor(0.375)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     return ops["multilabel_margin_loss"](input, target, reduction)
@@ -116,7 +116,7 @@ def cosine_embedding_loss(
     >>> import relume as rl
     >>> a, b = rl.tensor([[1.0, 0.0]]), rl.tensor([[3.0, 4.0]])
     >>> cosine_embedding_loss(a, b, rl.tensor([1]))
-    tensor(0.4000)
+    tensor(0.4)
     """
     reduction = reduction_of(size_average, reduce, reduction)
     return ops["cosine_embedding_loss"](input1, input2, target, margin, reduction)

@@ -30,8 +30,8 @@ def batch_norm(
 
     >>> import relume as rl
     >>> batch_norm(rl.tensor([[1.0], [3.0]]), None, None, training=True)
-    tensor([[-1.0000],
-            [ 1.0000]])
+    tensor([[-1.],
+            [ 1.]])
     """
     return ops["batch_norm"](
         input, weight, bias, running_mean, running_var, training, momentum, eps
@@ -149,7 +149,7 @@ def normalize(
 
     >>> import relume as rl
     >>> normalize(rl.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
+    tensor([[0.6, 0.8]])
     """
     norm = ops["norm"](input, p, dim, True)
     denominator = ops["clamp"](norm, eps).expand(input.shape)

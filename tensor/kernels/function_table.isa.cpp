@@ -8,6 +8,7 @@ void add_loops(LoopTable& table) {
   add_unary_loops(table);
   add_math_loops(table);
   add_activation_loops(table);
+  add_smooth_activation_loops(table);
   add_arithmetic_loops(table);
   add_comparison_loops(table);
   add_ternary_loops(table);

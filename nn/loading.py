@@ -180,7 +180,7 @@ class StateLoading:
                 missing_keys.append(key)
                 continue
             try:
-                self._load_member(name, target, _tensor_of(state_dict[key]), assign)
+                self._load_member(name, target, tensor_of(state_dict[key]), assign)
             except (TypeError, ValueError, RuntimeError) as error:
                 error_msgs.append(f"{key}: {error}")
         own = {*members}
@@ -250,7 +250,7 @@ def _defines_extra_state(module: Any) -> bool:
     return type(module).get_extra_state is not StateLoading.get_extra_state
 
 
-def _tensor_of(value: Any) -> Tensor:
+def tensor_of(value: Any) -> Tensor:
     """A value of a state_dict as a tensor, whichever library it comes from."""
     if not isinstance(value, Tensor) and hasattr(value, "__dlpack__"):
         detach = getattr(value, "detach", None)

@@ -13,7 +13,13 @@ import numpy as np
 
 from relume import _C
 from relume._C import Tensor
-from relume.tensor import dtypes
+from relume.tensor import (
+    dtype_limits,
+    dtypes,
+    index_functions,
+    list_functions,
+    random_functions,
+)
 from relume.tensor.devices import check_device, device
 from relume.tensor.dtypes import dtype as DType
 
@@ -207,7 +213,20 @@ def arange(
     return _ops["arange"](start, end, step, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-WRITTEN_HERE = (allclose, arange, argsort, equal, is_tensor, max, min, split)
+WRITTEN_HERE = (
+    allclose,
+    arange,
+    argsort,
+    equal,
+    is_tensor,
+    max,
+    min,
+    split,
+    *dtype_limits.FUNCTIONS,
+    *index_functions.FUNCTIONS,
+    *list_functions.FUNCTIONS,
+    *random_functions.FUNCTIONS,
+)
 
 
 def public_functions() -> dict[str, Any]:
@@ -295,6 +314,8 @@ def install() -> None:
         "new_full": _new_full,
         **{f"new_{name}": _new_method(name) for name in ("zeros", "ones", "empty")},
         **{name: _converter(kind) for name, kind in _CONVERSIONS.items()},
+        **index_functions.METHODS,
+        **list_functions.METHODS,
     }
     for name, value in attributes.items():
         setattr(Tensor, name, value)

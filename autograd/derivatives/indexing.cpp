@@ -5,12 +5,10 @@ namespace relume {
 namespace {
 
 const OpFunction index_select{"index_select"}, index_select_backward{"index_select_backward"},
-    gather{"gather"}, gather_backward{"gather_backward"}, scatter{"scatter"}, take{"take"},
+    gather{"gather"}, gather_backward{"gather_backward"}, take{"take"},
     take_backward{"take_backward"}, index{"index"}, index_put{"index_put"},
     index_backward{"index_backward"}, masked_fill{"masked_fill"}, masked_select{"masked_select"},
-    masked_select_backward{"masked_select_backward"}, slice_backward{"slice_backward"};
-
-Tensor same(Backward& b) { return b.grad(); }
+    masked_select_backward{"masked_select_backward"};
 
 // A saved list of index tensors, to hand on to another op.
 class IndexList {
@@ -28,22 +26,6 @@ class IndexList {
   std::vector<TensorBody*> bodies_;
 };
 
-// The gradient of a source of which an index tensor used only the first part.
-Tensor extended(Tensor gradient, IntSpan shape) {
-  for (int dim = 0; dim < shape.count; ++dim) {
-    const int64_t used = gradient.size(dim);
-    if (used == shape[dim]) continue;
-    std::vector<int64_t> wider = gradient.shape().vector();
-    wider[dim] = shape[dim];
-    gradient = slice_backward(gradient, wider, dim, 0, used, 1);
-  }
-  return gradient;
-}
-
-Tensor gathered_source(Backward& b) {
-  return extended(gather(b.grad(), b.value(1), b.in(2)), b.shape(3));
-}
-
 const Derive derive_index_select{"index_select", {{0, saves(2), [](Backward& b) {
                                                      return index_select_backward(
                                                          b.grad(), b.shape(0), b.value(1), b.in(2));
@@ -53,11 +35,6 @@ const Derive derive_index_select_backward{
                                  const Tensor result = index_select(b.grad(), b.value(2), b.in(3));
                                  return ops::reshape(result, b.shape(0));
                                }}}};
-const Derive derive_index_add{"index_add", {{0, saves_nothing, same},
-                                            {3, saves(2), [](Backward& b) {
-                                               return index_select(b.grad(), b.value(1), b.in(2));
-                                             }}}};
-
 const Derive derive_gather{
     "gather", {{0, saves(2), [](Backward& b) {
                   return gather_backward(b.grad(), b.shape(0), b.value(1), b.in(2));
@@ -65,13 +42,6 @@ const Derive derive_gather{
 const Derive derive_gather_backward{
     "gather_backward",
     {{0, saves(3), [](Backward& b) { return gather(b.grad(), b.value(2), b.in(3)); }}}};
-const Derive derive_scatter{
-    "scatter",
-    {{0, saves(2), [](Backward& b) { return scatter(b.grad(), b.value(1), b.in(2), 0); }},
-     {3, saves(2), gathered_source}}};
-const Derive derive_scatter_add{"scatter_add",
-                                {{0, saves_nothing, same}, {3, saves(2), gathered_source}}};
-
 const Derive derive_take{
     "take",
     {{0, saves(1), [](Backward& b) { return take_backward(b.grad(), b.shape(0), b.in(1)); }}}};

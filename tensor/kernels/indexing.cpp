@@ -1,6 +1,7 @@
 #include "tensor/kernels/indexing.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tensor/copy.h"
@@ -64,37 +65,51 @@ int64_t count_nonzero(const Tensor& dense) {
 
 }  // namespace
 
-Tensor checked_index(const Tensor& index, int dim, int64_t size) {
-  check<TypeError>(is_integer(index.dtype()), "an index tensor must hold integers, not ",
-                   name(index.dtype()));
-  Tensor result = contiguous_copy_if_needed(index);
-  bool in_place = result.body() == index.body();  // still the caller's tensor
-  if (result.dtype() != DType::int64) {
-    const Tensor converted = empty(index.shape(), DType::int64);
-    copy(converted, result);
-    result = converted;
-    in_place = false;
-  }
-  int64_t* places = result.data_as<int64_t>();
-  // Both tests by sign bits only, which every CPU can vectorise: bad where place + size is
-  // below 0 or above 2 * size - 1.
-  int64_t bad = 0, negative = 0;
-  for (int64_t i = 0; i < result.numel(); ++i) {
+Tensor integer_index(const Tensor& index) {
+  check<TypeError>(is_integer(index.dtype()), "an index tensor must hold integers, not ", name(index.dtype()));
+  if (index.dtype() == DType::int64) return contiguous_copy_if_needed(index);
+  const Tensor converted = empty(index.shape(), DType::int64);
+  copy(converted, index);
+  return converted;
+}
+
+bool in_range(const int64_t* places, int64_t count, int64_t size) {
+  // By sign bits only, which every CPU can vectorise: bad where place + size is below 0 or
+  // above 2 * size - 1.
+  int64_t bad = 0;
+  for (int64_t i = 0; i < count; ++i) {
     const uint64_t shifted = static_cast<uint64_t>(places[i]) + static_cast<uint64_t>(size);
     const uint64_t room = 2 * static_cast<uint64_t>(size) - 1 - shifted;
     bad |= static_cast<int64_t>(shifted | room);
-    negative |= places[i];
   }
-  for (int64_t i = 0; bad < 0; ++i) wrap_index(places[i], dim, size);  // throws at the first one
-  if (negative >= 0) return result;
-  if (in_place) {
-    const Tensor copied = empty(index.shape(), DType::int64);
-    copy(copied, result);
-    result = copied;
-    places = result.data_as<int64_t>();
-  }
-  for (int64_t i = 0; i < result.numel(); ++i) {
-    if (places[i] < 0) places[i] += size;
+  return bad >= 0;
+}
+
+void throw_bad_place(const Tensor& index, int dim, int64_t size) {
+  const int64_t* places = index.data_as<int64_t>();
+  for (int64_t i = 0; i < index.numel(); ++i) wrap_index(places[i], dim, size);  // throws at the first one
+  throw IndexError("an index changed while it was read");
+}
+
+void check_places(const Tensor& index, int dim, int64_t size) {
+  std::atomic<bool> good{true};
+  const int64_t* places = index.data_as<int64_t>();
+  parallel_for(0, index.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
+    if (!in_range(places + begin, end - begin, size)) good = false;
+  });
+  if (!good) throw_bad_place(index, dim, size);
+}
+
+Tensor checked_index(const Tensor& given, int dim, int64_t size) {
+  const Tensor index = integer_index(given);
+  check_places(index, dim, size);
+  int64_t* places = index.data_as<int64_t>();
+  int64_t negative = 0;
+  for (int64_t i = 0; i < index.numel(); ++i) negative |= places[i];
+  if (negative >= 0) return index;
+  const Tensor result = empty(index.shape(), DType::int64);
+  for (int64_t i = 0; i < index.numel(); ++i) {
+    result.data_as<int64_t>()[i] = places[i] < 0 ? places[i] + size : places[i];
   }
   return result;
 }

@@ -1,8 +1,10 @@
-// Ops on the elements that a mask selects: masked_fill, masked_select.
+// Ops on the elements that a mask selects: masked_fill, masked_select, masked_scatter.
+#include <algorithm>
+
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/dense.h"
-#include "tensor/kernels/indexing.h"
+#include "tensor/kernels/along_dim.h"
 #include "tensor/kernels/views.h"
 
 namespace relume {
@@ -80,6 +82,27 @@ void masked_select_backward_cpu(Call& call) {
   output.write_back();
 }
 
+void masked_scatter_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  check_mask(call, call.tensor(1));
+  const Tensor mask = contiguous_copy_if_needed(apart(call, expand_view(call.tensor(1), input.shape())));
+  const Tensor source = as_dtype(apart(call, call.tensor(2)), input.dtype());
+  const uint8_t* selected = mask.data_as<uint8_t>();
+  const int64_t wanted = mask.numel() - std::count(selected, selected + mask.numel(), uint8_t{0});
+  check(wanted <= source.numel(), call.op.name(), ": the mask selects ", wanted, " elements, but source has only ",
+        source.numel());
+  const WrittenTensor output(call);
+  visit_size(input.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T* from = source.data_as<T>();
+    T* to = output->data_as<T>();
+    for (int64_t i = 0; i < output->numel(); ++i) {
+      if (selected[i]) to[i] = *from++;
+    }
+  });
+  output.finish();
+}
+
 const Register register_masked_fill{
     "masked_fill(Tensor input, Tensor mask, Tensor|Scalar value) -> Tensor",
     "The tensor with `value` where the mask is true.", {Trait::elementwise}, masked_fill_cpu};
@@ -91,5 +114,9 @@ const Register register_masked_select_backward{
     "masked_select_backward(Tensor grad, int[] shape, Tensor mask) -> Tensor",
     "Zeros of a shape with gradients where the mask is true.", {Trait::internal},
     masked_select_backward_cpu};
+const RegisterWriting register_masked_scatter{
+    "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",
+    "A copy with the first elements of `source` written, in order, where the mask is true.", masked_scatter_cpu};
+
 }  // namespace
 }  // namespace relume

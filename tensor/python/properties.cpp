@@ -202,6 +202,29 @@ PyObject* resize_(PyObject* self, PyObject* const* arguments, Py_ssize_t count) 
   });
 }
 
+// Takes the shape, the strides and the place on the tape of a view of itself: transpose_() and its kin.
+PyObject* become_view(PyObject* self, PyObject* argument) {
+  return guard([&] {
+    check<TypeError>(is_tensor(argument), "_become_view() needs a Tensor, not ", type_name(argument));
+    TensorBody* body = unwrap(self);
+    const Tensor view = unwrap_tensor(argument);
+    check(view->storage == body->storage && view.dtype() == body->dtype,
+          "_become_view(): the result is no view of the tensor, which cannot take its place");
+    const bool recorded = view->grad_fn != nullptr;
+    check<Error>(!recorded || body->grad_fn || body->base,
+                 "cannot change the shape of a leaf that requires a gradient in place while the tape records; "
+                 "use no_grad()");
+    body->offset = view->offset;
+    set_geometry(body, view.shape(), view.strides());
+    if (recorded && view.body() != body) {
+      view->grad_fn->retain();
+      if (Node* old = std::exchange(body->grad_fn, view->grad_fn)) old->release();
+      body->output_index = view->output_index;
+    }
+    return new_reference(self);
+  });
+}
+
 PyObject* retained_count(PyObject* self, PyObject*) {
   return PyLong_FromLong(unwrap(self)->references.value());
 }
@@ -277,6 +300,7 @@ PyMethodDef tensor_methods[] = {
     method("detach_", detach_, METH_NOARGS, "Takes this tensor off the tape."),
     method("resize_", resize_, METH_FASTCALL,
            "resize_(*shape): another shape on the same storage, which grows when it must; as in Torch7."),
+    method("_become_view", become_view, METH_O, nullptr),
     method("_reference_count", retained_count, METH_NOARGS, nullptr),
     {nullptr, nullptr, 0, nullptr}};
 

@@ -14,7 +14,16 @@ from typing import Any
 
 from relume import autograd
 from relume._C import Storage, Tensor
-from relume.autograd import enable_grad, grad, is_grad_enabled, no_grad, set_grad_enabled
+from relume.autograd import (
+    enable_grad,
+    func,
+    grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
@@ -50,13 +59,16 @@ __all__ = [
     "float64",
     "from_dlpack",
     "from_numpy",
+    "func",
     "get_num_threads",
     "grad",
+    "inference_mode",
     "int8",
     "int16",
     "int32",
     "int64",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_num_threads",

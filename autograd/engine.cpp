@@ -5,7 +5,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "autograd/anomaly.h"
 #include "autograd/derivative.h"
+#include "autograd/node_extras.h"
 #include "tensor/thread_state.h"
 
 namespace relume {
@@ -18,9 +20,16 @@ struct NodeState {
   bool needed = true;       // does the way to a wanted input lead through this node?
   Tensor first;             // gradient of output 0
   std::vector<Tensor> more; // of the other outputs
+  bool visited = false;     // by mark_needed
   bool captured = false;    // is the gradient of one of its outputs asked for?
 
   Tensor& gradient(uint32_t output) { return output == 0 ? first : more[output - 1]; }
+};
+
+// What a run knows about a leaf with hooks, which get the whole gradient at once.
+struct LeafState {
+  int waiting_for = 0;  // edges of this run that have yet to deliver
+  Tensor sum;
 };
 
 constexpr int kInlineEdges = 8;
@@ -31,26 +40,31 @@ class Run {
       : outputs_(outputs), inputs_(inputs), options_(options), results_(inputs.size()) {}
   ~Run() {
     for (NodeState& state : states_) release_state(state);
+    for (Edge& edge : root_edges_) release_edge(edge);
   }
 
   std::vector<Tensor> execute(const std::vector<Tensor>& output_gradients) {
     find_captures();
-    std::vector<Edge> roots;
     for (const Tensor& output : outputs_) {
-      roots.push_back(gradient_edge(output.body()));
-      if (roots.back().node) discover(roots.back().node);
+      root_edges_.push_back(gradient_edge(output.body()));
+      const Edge& root = root_edges_.back();
+      if (root.node) discover(root.node);
+      if (root.leaf) expect_delivery(root.leaf);
     }
     if (!inputs_.empty()) mark_needed();
 
     GradMode mode(options_.create_graph);
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-      deliver(roots[i], output_gradients[i]);
-      if (roots[i].leaf) continue;
-      roots_.push_back(state_of(roots[i].node));
+    std::vector<NodeState*> roots;
+    for (std::size_t i = 0; i < root_edges_.size(); ++i) {
+      deliver(root_edges_[i], output_gradients[i]);
+      if (root_edges_[i].leaf) {
+        delivered(root_edges_[i].leaf);
+      } else {
+        roots.push_back(state_of(root_edges_[i].node));
+      }
     }
-    for (Edge& edge : roots) release_edge(edge);
     // A root that another root depends on waits for its own gradients too.
-    for (NodeState* state : roots_) {
+    for (NodeState* state : roots) {
       if (state->waiting_for == 0) push_ready(state);
     }
     while (!ready_.empty()) {
@@ -70,9 +84,9 @@ class Run {
     return found == overflow_.end() ? nullptr : found->second;
   }
 
+  // The edges of the roots keep all nodes alive until the run ends.
   NodeState* add_state(Node* node) {
     NodeState* state = &states_.emplace_back();
-    node->retain();
     state->node = node;
     if (node->output_count > 1) state->more.resize(node->output_count - 1);
     void* free = nullptr;
@@ -90,7 +104,6 @@ class Run {
       state.node->run_state = nullptr;
       state.node->run.store(nullptr, std::memory_order_release);
     }
-    state.node->release();
     state.node = nullptr;
   }
 
@@ -105,6 +118,7 @@ class Run {
       Node* node = stack.back();
       stack.pop_back();
       for (int i = 0; i < node->edge_count; ++i) {
+        if (TensorBody* leaf = node->edges[i].leaf) expect_delivery(leaf);
         Node* next = node->edges[i].node;
         if (!next) continue;
         NodeState* state = state_of(next);
@@ -115,6 +129,10 @@ class Run {
         ++state->waiting_for;
       }
     }
+  }
+
+  void expect_delivery(TensorBody* leaf) {
+    if (leaf->hooks) ++hooked_leaves_[leaf].waiting_for;
   }
 
   void find_captures() {
@@ -133,34 +151,29 @@ class Run {
 
   // Only nodes on a way to an input are run.
   void mark_needed() {
-    // Nodes in an order in which every node comes after those that its edges lead to.
+    // Depth first, so that a node comes after all that its edges lead to.
     std::vector<std::pair<NodeState*, int>> stack;
-    std::unordered_map<Node*, bool> done;
+    auto visit = [&](NodeState* state) {
+      state->visited = true;
+      state->needed = state->captured = !node_captures_.empty() && node_captures_.count(state->node) > 0;
+      stack.push_back({state, 0});
+    };
     for (NodeState& root : states_) {
-      if (done.count(root.node)) continue;
-      stack.push_back({&root, 0});
-      done[root.node] = false;
+      if (!root.visited) visit(&root);
       while (!stack.empty()) {
         auto& [state, position] = stack.back();
-        Node* node = state->node;
-        if (position == 0) state->needed = state->captured = node_captures_.count(node) > 0;
-        if (position == node->edge_count) {
-          done[node] = true;
+        if (position == state->node->edge_count) {
           const bool needed = state->needed;
           stack.pop_back();
           if (needed && !stack.empty()) stack.back().first->needed = true;
           continue;
         }
-        const Edge& edge = node->edges[position++];
+        const Edge& edge = state->node->edges[position++];
         if (edge.leaf && leaf_captures_.count(edge.leaf)) state->needed = true;
         if (!edge.node) continue;
-        auto found = done.find(edge.node);
-        if (found == done.end()) {
-          done[edge.node] = false;
-          stack.push_back({state_of(edge.node), 0});
-        } else if (state_of(edge.node)->needed) {
-          state->needed = true;
-        }
+        NodeState* next = state_of(edge.node);
+        if (next->needed && next->visited) state->needed = true;
+        if (!next->visited) visit(next);
       }
     }
   }
@@ -181,6 +194,7 @@ class Run {
   void process(NodeState& state) {
     Node* node = state.node;
     if (!node) return;
+    if (NodeExtras* extras = node->find_extras()) call_output_hooks(state, *extras);
     if (state.captured) {
       for (const auto& [output, index] : node_captures_[node]) results_[index] = state.gradient(output);
     }
@@ -200,16 +214,15 @@ class Run {
     bool any = false;
     for (int i = 0; i < edge_count; ++i) any |= wanted_edges[i] = wanted(node->edges[i]);
 
-    bool has_gradient = state.first.defined();
-    for (const Tensor& gradient : state.more) has_gradient |= gradient.defined();
-    if (any && has_gradient && state.needed) {
+    if (any && state.needed && has_gradient(state)) {
+      NodeLock lock(node);
       if (state.more.empty()) {
         Tensor gradient = std::move(state.first);
-        node->apply(&gradient, wanted_edges, gradients);
+        apply(*node, &gradient, wanted_edges, gradients);
       } else {
         std::vector<Tensor> all{std::move(state.first)};
         for (Tensor& gradient : state.more) all.push_back(std::move(gradient));
-        node->apply(all.data(), wanted_edges, gradients);
+        apply(*node, all.data(), wanted_edges, gradients);
       }
       if (!options_.retain_graph) node->release_saved();
     }
@@ -218,6 +231,7 @@ class Run {
     for (int i = 0; i < edge_count; ++i) {
       const Edge& edge = node->edges[i];
       if (wanted_edges[i] && gradients[i].defined()) deliver(edge, std::move(gradients[i]));
+      if (edge.leaf) delivered(edge.leaf);
       if (!edge.node) continue;
       NodeState* next = state_of(edge.node);
       if (--next->waiting_for == 0) push_ready(next);
@@ -225,17 +239,105 @@ class Run {
     release_state(state);
   }
 
+  static bool has_gradient(const NodeState& state) {
+    bool result = state.first.defined();
+    for (const Tensor& gradient : state.more) result |= gradient.defined();
+    return result;
+  }
+
+  void call_output_hooks(NodeState& state, NodeExtras& extras) {
+    for (const NodeExtras::OutputHook& entry : extras.on_output_gradient.all()) {
+      Tensor& gradient = state.gradient(entry.output);
+      if (gradient.defined()) gradient = replaced(entry.hook, gradient);
+    }
+    for (int i = 0; i < state.node->output_count; ++i) {
+      const Tensor& gradient = state.gradient(i);
+      if (gradient.defined()) extras.keep_gradient(i, gradient);
+    }
+  }
+
+  // The gradient, or what a hook gives in its place.
+  static Tensor replaced(const GradientHook& hook, const Tensor& gradient) {
+    const Tensor result = hook(gradient);
+    if (!result.defined()) return gradient;
+    check(result.shape() == gradient.shape(), "a hook gave a gradient of shape ", result.shape(),
+          " in place of one of shape ", gradient.shape());
+    return result.dtype() == gradient.dtype() ? result : ops::to_dtype(result, gradient.dtype());
+  }
+
+  static void apply(Node& node, Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) {
+    NodeExtras* extras = node.find_extras();
+    if (!extras && !anomaly_mode().enabled) {
+      node.apply(output_gradients, wanted, input_gradients);
+      return;
+    }
+    if (extras) call_pre_hooks(node, *extras, output_gradients);
+    if (anomaly_mode().enabled) {
+      apply_watched(node, output_gradients, wanted, input_gradients);
+    } else {
+      node.apply(output_gradients, wanted, input_gradients);
+    }
+    if (extras) call_post_hooks(node, *extras, output_gradients, input_gradients);
+  }
+
+  static void call_pre_hooks(Node& node, NodeExtras& extras, Tensor* output_gradients) {
+    for (const NodePreHook& hook : extras.before.all()) {
+      replace(output_gradients, node.output_count, hook(list_of(output_gradients, node.output_count)));
+    }
+  }
+
+  static void call_post_hooks(Node& node, NodeExtras& extras, const Tensor* output_gradients,
+                              Tensor* input_gradients) {
+    for (const NodePostHook& hook : extras.after.all()) {
+      replace(input_gradients, node.edge_count,
+              hook(list_of(input_gradients, node.edge_count), list_of(output_gradients, node.output_count)));
+    }
+  }
+
+  static std::vector<Tensor> list_of(const Tensor* tensors, int count) { return {tensors, tensors + count}; }
+
+  static void replace(Tensor* gradients, int count, std::vector<Tensor> replacements) {
+    if (replacements.empty()) return;
+    check(static_cast<int>(replacements.size()) == count, "a hook of a node must return ", count,
+          " gradients or None, not ", replacements.size());
+    for (int i = 0; i < count; ++i) gradients[i] = std::move(replacements[i]);
+  }
+
   // Adds a gradient to what has arrived at the other end of an edge.
   void deliver(const Edge& edge, Tensor gradient) {
-    if (!edge.leaf) {
+    if (edge.node) {
       accumulate(state_of(edge.node)->gradient(edge.output_index), std::move(gradient));
-      return;
+    } else if (LeafState* state = hooked(edge.leaf)) {
+      accumulate(state->sum, std::move(gradient));
+    } else {
+      deliver_to_leaf(edge.leaf, std::move(gradient));
     }
+  }
+
+  LeafState* hooked(TensorBody* leaf) {
+    if (hooked_leaves_.empty()) return nullptr;
+    auto found = hooked_leaves_.find(leaf);
+    return found == hooked_leaves_.end() ? nullptr : &found->second;
+  }
+
+  // An edge to a leaf has done its work; after the last one the leaf's hooks get their turn.
+  void delivered(TensorBody* leaf) {
+    LeafState* state = hooked(leaf);
+    if (!state || --state->waiting_for > 0 || !state->sum.defined()) return;
+    auto hooks = Ref<TensorHooks>::borrow(leaf->hooks);
+    Tensor gradient = std::move(state->sum);
+    for (const GradientHook& hook : hooks->on_gradient.all()) gradient = replaced(hook, gradient);
+    deliver_to_leaf(leaf, std::move(gradient));
+    if (!inputs_.empty()) return;
+    for (const AccumulationHook& hook : hooks->after_accumulation.all()) hook(Tensor::borrow(leaf));
+  }
+
+  void deliver_to_leaf(TensorBody* leaf, Tensor gradient) {
     if (inputs_.empty()) {
-      accumulate_leaf(edge.leaf, std::move(gradient));
+      accumulate_leaf(leaf, std::move(gradient));
       return;
     }
-    auto found = leaf_captures_.find(edge.leaf);
+    auto found = leaf_captures_.find(leaf);
     if (found == leaf_captures_.end()) return;
     for (std::size_t index : found->second) accumulate(results_[index], gradient);
   }
@@ -279,9 +381,10 @@ class Run {
   BackwardOptions options_;
   std::vector<Tensor> results_;
   std::deque<NodeState> states_;
-  std::vector<NodeState*> roots_;
+  std::vector<Edge> root_edges_;  // owned
   std::vector<NodeState*> ready_;
   std::unordered_map<Node*, NodeState*> overflow_;
+  std::unordered_map<TensorBody*, LeafState> hooked_leaves_;
   std::unordered_map<TensorBody*, std::vector<std::size_t>> leaf_captures_;
   std::unordered_map<Node*, std::vector<std::pair<uint32_t, std::size_t>>> node_captures_;
 };

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from relume import _C
@@ -55,24 +57,45 @@ class _Saved:
     """A saved tensor. An output is kept off the tape, as its node would else keep itself alive."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
+        self.tensor: Tensor | None = tensor
+        self.shape = tensor.shape
         self.version = tensor._version
         self.output_index: int | None = None
+        self.input_index: int | None = None
+        self.unpack: Callable[[], Tensor] | None = None  # with hooks for saved tensors in force
 
     def becomes_output(self, index: int) -> None:
+        assert self.tensor is not None
         self.tensor = self.tensor.detach()
         self.output_index = index
         self.version = self.tensor._version
 
+    def pack(self) -> None:
+        """Lets the hooks in force keep something else; leaves are alive anyway."""
+        tensor = self.tensor
+        if tensor is None or (tensor.is_leaf and tensor.requires_grad):
+            return
+        self.unpack = _C.pack_saved_tensor(tensor.detach())
+        if self.unpack is not None:
+            self.tensor = None
+
     def read(self, node_address: int) -> Tensor:
-        if self.tensor._version != self.version:
+        tensor = self.tensor
+        if tensor is None:
+            assert self.unpack is not None
+            tensor = self.unpack()
+        elif tensor._version != self.version:
             raise RuntimeError(
-                f"a tensor of shape {self.tensor.shape} that was saved for backward has been "
+                f"a tensor of shape {self.shape} that was saved for backward has been "
                 "changed in place since; clone it before the change"
             )
-        if self.output_index is None or not node_address or not _C.is_grad_enabled():
-            return self.tensor
-        return _C.output_of_custom_function(self.tensor, node_address, self.output_index)
+        if not node_address or not _C.is_grad_enabled():
+            return tensor
+        if self.output_index is not None:
+            return _C.output_of_custom_function(tensor, node_address, self.output_index)
+        if self.input_index is not None and self.unpack is not None:
+            return _C.input_of_custom_function(tensor, node_address, self.input_index)
+        return tensor
 
 
 class _Derivative:
@@ -145,6 +168,11 @@ class Function:
         """Computes the gradients of forward's arguments; to be defined by subclasses."""
         raise NotImplementedError("a Function needs a static method backward(ctx, *grad_outputs)")
 
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Fills the context, for a forward that is written without one: `forward(*args)`."""
+        raise NotImplementedError
+
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Runs forward and records it on the tape."""
@@ -153,7 +181,11 @@ class Function:
         context = Context(needs)
         before = _C.set_grad_enabled(False)
         try:
-            result = cls.forward(context, *args)
+            if cls.setup_context is Function.setup_context:
+                result = cls.forward(context, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(context, args, result)
         finally:
             _C.set_grad_enabled(before)
         if not any(needs):
@@ -194,6 +226,77 @@ def _record(
             output = output.detach()
         outputs[index] = output
         recorded.append(output)
+    for saved in context._saved:
+        if saved is not None:
+            saved.input_index = next(
+                (i for i, (_, x) in enumerate(inputs) if saved.tensor is x), None
+            )
+            saved.pack()
     derivative = _Derivative(cls, context, recorded)
     derivative.tensor_positions = [i for i, _ in inputs]
     _C.attach_custom_function(cls.__name__, derivative, [x for _, x in inputs], recorded)
+
+
+class _Twice(Function):
+    """Passes gradients on; going back through it is the error that once_differentiable promises."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, *gradients: Any) -> Any:
+        ctx.name = name
+        return tuple(g.detach() if isinstance(g, Tensor) else _C.ops["zeros"](0) for g in gradients)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise RuntimeError(
+            f"{ctx.name} is marked with once_differentiable: its derivative cannot be "
+            "differentiated again"
+        )
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a Function's backward that is not written with differentiable operations.
+
+    It runs off the tape; taking a gradient of the gradient is an error, not a wrong number.
+
+    >>> import relume as rl
+    >>> class Square(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad_output):
+    ...         (x,) = ctx.saved_tensors
+    ...         return rl.from_numpy(2 * x.detach().numpy()) * grad_output
+    >>> x = rl.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
+
+    @functools.wraps(backward)
+    def wrapped(ctx: Any, *grad_outputs: Any) -> Any:
+        enabled = _C.set_grad_enabled(False)
+        try:
+            results = backward(ctx, *grad_outputs)
+        finally:
+            _C.set_grad_enabled(enabled)
+        if not enabled:
+            return results
+        many = isinstance(results, tuple)
+        gradients = list(results) if many else [results]
+        # The error must be met from whatever the gradients depend on.
+        sources = [g for g in grad_outputs if isinstance(g, Tensor)]
+        sources += [s for s in ctx.saved_tensors if s is not None]
+        if not any(source.requires_grad for source in sources):
+            return results
+        marked = _Twice.apply(backward.__qualname__, *_with_sources(gradients, sources))
+        gradients = [None if g is None else m for g, m in zip(gradients, marked, strict=False)]
+        return tuple(gradients) if many else gradients[0]
+
+    return wrapped
+
+
+def _with_sources(gradients: list[Any], sources: list[Tensor]) -> list[Any]:
+    return [*gradients, *(source for source in sources if source.requires_grad)]

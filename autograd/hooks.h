@@ -72,6 +72,7 @@ class TensorHooks {
   void retain_gradient() { retains_gradient_ = true; }
   Tensor retained() const;
   void set_retained(Tensor gradient);
+  void add_retained(const Tensor& gradient);
 
   void retain() { references_.increment(); }
   void release() {

@@ -1,8 +1,11 @@
 #include "autograd/node.h"
 
+#include <thread>
 #include <vector>
 
+#include "autograd/node_extras.h"
 #include "tensor/memory.h"
+#include "tensor/thread_state.h"
 
 namespace relume {
 
@@ -18,6 +21,29 @@ void release_edge(Edge& edge) {
 
 Node::~Node() {
   for (int i = 0; i < edge_count; ++i) release_edge(edges[i]);
+  delete find_extras();
+}
+
+NodeExtras& Node::extras() {
+  if (NodeExtras* found = find_extras()) return *found;
+  auto* made = new NodeExtras;
+  NodeExtras* other = nullptr;
+  if (extras_.compare_exchange_strong(other, made, std::memory_order_acq_rel)) return *made;
+  delete made;  // another thread was faster
+  return *other;
+}
+
+NodeLock::NodeLock(Node* node) : node_(node), owns_(true) {
+  void* self = &thread_state();
+  void* holder = nullptr;
+  while (!node->user_.compare_exchange_weak(holder, self, std::memory_order_acquire)) {
+    if (holder == self) {
+      owns_ = false;
+      return;
+    }
+    holder = nullptr;
+    std::this_thread::yield();
+  }
 }
 
 void destroy_node(Node* node) { node->destroy(); }
@@ -40,6 +66,27 @@ void Node::release() {
     destroy_node(next);
   }
   dying = nullptr;
+}
+
+void set_node(TensorBody* body, Node* node, uint32_t output_index) {
+  node->retain();
+  if (TensorHooks* hooks = body->hooks; hooks && hooks->retains_gradient()) {
+    if (body->grad_fn) body->grad_fn->extras().remove_retaining(hooks);
+    node->extras().add_retaining(output_index, hooks);
+  }
+  if (body->grad_fn) body->grad_fn->release();
+  body->grad_fn = node;
+  body->output_index = output_index;
+  body->requires_grad = true;
+}
+
+Tensor output_of(const Tensor& value, Node* node, uint32_t output_index) {
+  Tensor output = alias(value);
+  node->retain();
+  output->grad_fn = node;
+  output->output_index = output_index;
+  output->requires_grad = true;
+  return output;
 }
 
 }  // namespace relume

@@ -9,6 +9,8 @@
 
 namespace relume {
 
+struct NodeExtras;  // autograd/node_extras.h
+
 // Where a gradient goes: to an output of another node, or into `grad` of a leaf.
 struct Edge {
   Node* node = nullptr;        // owned
@@ -49,6 +51,10 @@ struct Node {
   // Drops saved tensors after backward; a second backward is then an error.
   virtual void release_saved() {}
 
+  // Hooks and other things that few nodes have; null when this one has none.
+  NodeExtras* find_extras() const { return extras_.load(std::memory_order_acquire); }
+  NodeExtras& extras();  // made when there are none
+
   void retain() { references.increment(); }
   void release();
 
@@ -58,6 +64,28 @@ struct Node {
  protected:
   virtual void destroy() { delete this; }
   friend void destroy_node(Node* node);
+
+ private:
+  friend class NodeLock;
+  std::atomic<NodeExtras*> extras_{nullptr};
+  std::atomic<void*> user_{nullptr};  // the thread that is inside of apply or release_saved
+};
+
+// Held while a node's saved tensors are read or dropped: two threads may go back through
+// the same node at once. A thread that holds it already (backward within the node's own
+// backward) passes.
+class NodeLock {
+ public:
+  explicit NodeLock(Node* node);
+  ~NodeLock() {
+    if (owns_) node_->user_.store(nullptr, std::memory_order_release);
+  }
+  NodeLock(const NodeLock&) = delete;
+  NodeLock& operator=(const NodeLock&) = delete;
+
+ private:
+  Node* node_;
+  bool owns_;
 };
 
 // The edge that a gradient of this tensor follows. A view whose base was changed in
@@ -65,5 +93,9 @@ struct Node {
 Edge gradient_edge(TensorBody* body);
 // Releases what an edge owns.
 void release_edge(Edge& edge);
+// Makes a tensor output `output_index` of a node. What the tensor retains, it retains from there.
+void set_node(TensorBody* body, Node* node, uint32_t output_index);
+// Another tensor on the same memory, where output `output_index` of a node stands on the tape.
+Tensor output_of(const Tensor& value, Node* node, uint32_t output_index);
 
 }  // namespace relume

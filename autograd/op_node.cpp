@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "autograd/node_extras.h"
 #include "tensor/memory.h"
 #include "tensor/thread_state.h"
 
@@ -150,7 +151,26 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
       node->saves_something_ = true;
     }
   }
+  if (SavedTensorHooks* hooks = thread_state().saved_tensor_hooks) node->pack_saved(*hooks);
   return result;
+}
+
+// Leaves stay as they are: somebody else keeps them alive anyway.
+void OpNode::pack_saved(SavedTensorHooks& hooks) {
+  NodeExtras& packs = extras();
+  auto pack = [&hooks](TensorBody*& saved) {
+    Unpack unpack = hooks.pack(alias(Tensor::borrow(saved)));
+    std::exchange(saved, nullptr)->release();
+    return unpack;
+  };
+  packs.packed_inputs.resize(edge_count);
+  for (int i = 0; i < edge_count; ++i) {
+    if (slots_[i].saved && !edges[i].leaf) packs.packed_inputs[i] = pack(slots_[i].saved);
+  }
+  packs.packed_outputs.resize(output_count);
+  for (int i = 0; i < output_count; ++i) {
+    if (outputs_[i].saved) packs.packed_outputs[i] = pack(outputs_[i].saved);
+  }
 }
 
 void OpNode::destroy() {
@@ -168,12 +188,38 @@ void OpNode::release_saved() {
     if (outputs_[i].saved) outputs_[i].saved->release();
     outputs_[i].saved = nullptr;
   }
+  if (NodeExtras* packs = find_extras()) {
+    packs->packed_inputs.clear();
+    packs->packed_outputs.clear();
+  }
   released_ = saves_something_;
 }
+
+namespace {
+
+// What a derivative has unpacked lives until it returns. (Backward within it may get here again.)
+class UnpackedScope {
+ public:
+  explicit UnpackedScope(NodeExtras* extras) : extras_(extras) {
+    if (extras_) outer_.swap(extras_->unpacked);
+  }
+  ~UnpackedScope() {
+    if (extras_) outer_.swap(extras_->unpacked);
+  }
+  UnpackedScope(const UnpackedScope&) = delete;
+  UnpackedScope& operator=(const UnpackedScope&) = delete;
+
+ private:
+  NodeExtras* extras_;
+  std::vector<Tensor> outer_;
+};
+
+}  // namespace
 
 void OpNode::apply(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) {
   check<Error>(!released_, "backward through ", op_->name(), "() a second time: what it had saved was freed "
                "by the first backward; use retain_graph=True there");
+  UnpackedScope unpacked(find_extras());
   Backward backward(*this, output_gradients, wanted, input_gradients);
   if (derivative_->joint) {
     derivative_->joint(backward);
@@ -198,9 +244,30 @@ Tensor OpNode::conform(Tensor gradient, const Slot& slot) {
   return gradient;
 }
 
+// What was packed, or an undefined tensor when that was not.
+Tensor OpNode::unpack(const std::vector<Unpack>& packed, int index, const TensorShape& like) {
+  if (static_cast<int>(packed.size()) <= index || !packed[index]) return Tensor();
+  const Unpack unpack = packed[index];  // a hook may lead to this node's end
+  Tensor tensor = unpack();
+  check<TypeError>(tensor.defined(), "the hooks for saved tensors gave nothing back that ", op_->name(), "() saved");
+  check(tensor.shape() == like.shape() && tensor.dtype() == like.dtype, "the hooks for saved tensors gave shape ",
+        tensor.shape(), " and type ", relume::name(tensor.dtype()), " back for what ", op_->name(),
+        "() saved with shape ", like.shape(), " and type ", relume::name(like.dtype));
+  return tensor;
+}
+
 Tensor OpNode::saved_input(int index) {
   Slot& slot = slots_[index];
   if (slot.overwritten) changed_in_place(op_->name(), "the value that it replaced");
+  if (NodeExtras* packs = find_extras()) {
+    Tensor tensor = unpack(packs->packed_inputs, index, slot.like);
+    const Edge& edge = edges[index];  // it was packed off the tape; this is where it stood
+    if (tensor.defined() && edge.node) tensor = output_of(tensor, edge.node, edge.output_index);
+    if (tensor.defined()) {
+      packs->unpacked.push_back(tensor);
+      return tensor;
+    }
+  }
   check<Error>(slot.saved != nullptr, "the derivative of ", op_->name(), "() reads an input that it does not save");
   Tensor tensor = Tensor::borrow(slot.saved);
   if (tensor.version() != slot.version) changed_in_place(op_->name(), "an input of shape " + to_string(tensor.shape()));
@@ -209,17 +276,16 @@ Tensor OpNode::saved_input(int index) {
 
 Tensor OpNode::saved_output(int index) {
   OutputRecord& record = outputs_[index];
+  if (NodeExtras* packs = find_extras()) {
+    const Tensor tensor = unpack(packs->packed_outputs, index, record.like);
+    if (tensor.defined()) return output_of(tensor, this, static_cast<uint32_t>(index));
+  }
   check<Error>(record.saved != nullptr, "the derivative of ", op_->name(), "() reads an output that it does not save");
   Tensor saved = Tensor::borrow(record.saved);
   if (saved.version() != record.version) changed_in_place(op_->name(), "its result of shape " + to_string(saved.shape()));
   if (!thread_state().grad_mode) return saved;
   // Put it back where it stands on the tape, for derivatives of the derivative.
-  Tensor output = alias(saved);
-  retain();
-  output->grad_fn = this;
-  output->output_index = static_cast<uint32_t>(index);
-  output->requires_grad = true;
-  return output;
+  return output_of(saved, this, static_cast<uint32_t>(index));
 }
 
 Tensor Backward::grad(int output) {

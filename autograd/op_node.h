@@ -3,6 +3,7 @@
 #pragma once
 #include "autograd/derivative.h"
 #include "autograd/node.h"
+#include "autograd/saved_tensors.h"
 
 namespace relume {
 
@@ -41,6 +42,8 @@ class OpNode final : public Node {
   ~OpNode() override { release_saved(); }
   void destroy() override;
 
+  void pack_saved(SavedTensorHooks& hooks);
+  Tensor unpack(const std::vector<Unpack>& packed, int index, const TensorShape& like);
   Tensor saved_input(int slot);
   Tensor saved_output(int output);
   Tensor conform(Tensor gradient, const Slot& slot);

@@ -1,4 +1,5 @@
 // Recording: what happens to the tape when an op with inputs that require a gradient runs.
+#include "autograd/anomaly.h"
 #include "autograd/op_node.h"
 #include "tensor/thread_state.h"
 
@@ -78,14 +79,6 @@ class OverlayNode final : public SmallNode {
   DType dtype_;
 };
 
-void set_node(TensorBody* body, Node* node, uint32_t output_index) {
-  node->retain();
-  if (body->grad_fn) body->grad_fn->release();
-  body->grad_fn = node;
-  body->output_index = output_index;
-  body->requires_grad = true;
-}
-
 void record_in_place(TensorBody* body, Node* node) {
   TensorBody* base = body->base;
   if (!base) {
@@ -96,18 +89,23 @@ void record_in_place(TensorBody* body, Node* node) {
   check<NotImplementedError>(base->contiguous, "changing a view of a non-contiguous tensor in place while the "
                              "tape records; use contiguous() first");
   Ref<Node> overlay = Ref<Node>::steal(new OverlayNode(body, node));
+  remember_forward_place(*overlay);
   set_node(base, overlay.get(), 0);
   ++base->generation;  // this and all other views find their new place when they are next used
   body->requires_grad = true;
 }
 
+// Gives every op its row of the table of derivatives. At static initialisation, when both are
+// filled, neither is known to be complete.
+bool attach_derivatives() {
+  for (Op* op : all_ops()) op->derivative = find_derivative(op->name());
+  return true;
+}
+
 const Derivative& derivative_of(const Op& op) {
-  if (!op.derivative) {
-    // Rows of the derivative table are attached on first use.
-    const Derivative* derivative = find_derivative(op.name());
-    check<NotImplementedError>(derivative != nullptr, op.name(), "() has no derivative");
-    const_cast<Op&>(op).derivative = derivative;
-  }
+  static const bool attached = attach_derivatives();
+  (void)attached;
+  check<NotImplementedError>(op.derivative != nullptr, op.name(), "() has no derivative");
   return *op.derivative;
 }
 
@@ -140,6 +138,7 @@ void record(Call& call) {
   if (unchanged) return;
 
   Ref<Node> node = OpNode::record(call, derivative);
+  remember_forward_place(*node);
   if (call.in_place) {
     record_in_place(call.outputs[0].body(), node.get());
     return;
@@ -158,6 +157,7 @@ Edge gradient_edge(TensorBody* body) {
   TensorBody* base = body->base;
   if (base && body->base_generation != base->generation && base->requires_grad) {
     Ref<Node> region = Ref<Node>::steal(new RegionNode(body));
+    remember_forward_place(*region);
     set_node(body, region.get(), 0);
     body->base_generation = base->generation;
   }

@@ -249,33 +249,6 @@ def _matrix_transposed(tensor: Tensor) -> Tensor:
     return tensor.transpose(-2, -1)
 
 
-def _backward(
-    tensor: Tensor,
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-) -> None:
-    """Adds the gradient of this tensor to `grad` of every leaf that it was computed from.
-
-    Args:
-        gradient: what to start with, of this tensor's shape; may be left out for one element.
-        retain_graph: keep what the graph has saved, so that backward can run again.
-        create_graph: record the backward pass itself, for gradients of gradients.
-
-    Raises:
-        RuntimeError: nothing to differentiate, a graph that was freed, or a saved tensor that
-            was changed in place.
-
-    >>> import relume as rl
-    >>> x = rl.tensor([3.0], requires_grad=True)
-    >>> (x * x).backward()
-    >>> x.grad
-    tensor([6.])
-    """
-    retain = create_graph if retain_graph is None else retain_graph
-    _C.run_backward((tensor,), (gradient,), (), retain, create_graph, False)
-
-
 _CONVERSIONS = {
     "bool": dtypes.bool_,
     "byte": dtypes.uint8,
@@ -309,7 +282,6 @@ def install() -> None:
         "T": property(_transposed),
         "mT": property(_matrix_transposed),
         "device": property(lambda tensor: device(tensor._device_name)),
-        "backward": _backward,
         "new_tensor": _new_tensor,
         "new_full": _new_full,
         **{f"new_{name}": _new_method(name) for name in ("zeros", "ones", "empty")},

@@ -25,7 +25,7 @@ def format_tensor(tensor: Tensor) -> str:
     if tensor.dtype not in (float32, int64, bool_):
         notes.append(f"dtype={tensor.dtype.name}")
     if tensor.grad_fn is not None:
-        notes.append(f"grad_fn=<{tensor.grad_fn}>")
+        notes.append(f"grad_fn={tensor.grad_fn}")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     if tensor.numel() == 0:

@@ -1,20 +1,10 @@
 // A node of the tape whose derivative is a Python function: relume.autograd.Function.
-#include "autograd/node.h"
-#include "tensor/python/bindings.h"
+#include "autograd/anomaly.h"
+#include "autograd/binding/python_function.h"
 #include "tensor/ops.h"
 
 namespace relume {
 namespace {
-
-// The interpreter may be gone when the last graph dies.
-class HoldLock {
- public:
-  HoldLock() : state_(PyGILState_Ensure()) {}
-  ~HoldLock() { PyGILState_Release(state_); }
-
- private:
-  PyGILState_STATE state_;
-};
 
 class CustomNode final : public Node {
  public:
@@ -106,15 +96,12 @@ void attach(const char* name, nb::object backward, nb::list inputs, nb::list out
   for (nb::handle input : inputs) input_list.push_back(unwrap_tensor(input.ptr()));
   Ref<Node> node = Ref<Node>::steal(
       new CustomNode(name, backward, input_list, static_cast<int>(nb::len(outputs))));
+  remember_forward_place(*node);
   uint32_t index = 0;
   for (nb::handle item : outputs) {
     TensorBody* body = unwrap(item.ptr());
     if (is_floating(body->dtype)) {
-      node->retain();
-      if (body->grad_fn) body->grad_fn->release();
-      body->grad_fn = node.get();
-      body->output_index = index;
-      body->requires_grad = true;
+      set_node(body, node.get(), index);
       ++body->generation;  // views of a tensor that forward changed in place find their place anew
     }
     ++index;
@@ -122,21 +109,22 @@ void attach(const char* name, nb::object backward, nb::list inputs, nb::list out
 }
 
 // A saved output where it stands on the tape. Only while the node's backward runs.
-Tensor output_of(Tensor saved, std::uintptr_t address, uint32_t index) {
-  auto* node = reinterpret_cast<CustomNode*>(address);
-  Tensor output = alias(saved);
-  node->retain();
-  output->grad_fn = node;
-  output->output_index = index;
-  output->requires_grad = true;
-  return output;
+Tensor saved_output(Tensor saved, std::uintptr_t address, uint32_t index) {
+  return output_of(saved, reinterpret_cast<CustomNode*>(address), index);
+}
+
+// A saved input, in the same way, that was packed off the tape.
+Tensor saved_input(Tensor saved, std::uintptr_t address, uint32_t index) {
+  const Edge& edge = reinterpret_cast<CustomNode*>(address)->edges[index];
+  return edge.node ? output_of(saved, edge.node, edge.output_index) : saved;
 }
 
 }  // namespace
 
 void bind_custom_function(nb::module_& module) {
   module.def("attach_custom_function", attach);
-  module.def("output_of_custom_function", output_of);
+  module.def("output_of_custom_function", saved_output);
+  module.def("input_of_custom_function", saved_input);
 }
 
 }  // namespace relume

@@ -1,7 +1,10 @@
 // The tape for Python: backward, grad and the grad mode.
+#include "autograd/anomaly.h"
+#include "autograd/binding/python_function.h"
 #include "autograd/engine.h"
-#include "tensor/python/bindings.h"
 #include "tensor/thread_state.h"
+
+#include <nanobind/stl/string.h>
 
 namespace relume {
 namespace {
@@ -17,33 +20,78 @@ std::vector<Tensor> tensor_list(nb::handle items, const char* what) {
   return result;
 }
 
+// Runs in anomaly mode, for every node: where Python is now.
+std::string python_stack() {
+  if (!Py_IsInitialized()) return {};
+  HoldLock lock;
+  return nb::cast<std::string>(nb::module_::import_("relume.autograd.anomaly").attr("current_stack")());
+}
+
+// Adds the story of a failed backward pass to the exception in flight; throws it.
+[[noreturn]] void explain_failure(const std::string& story) {
+  set_python_error();
+  nb::python_error error;  // takes the exception over
+  nb::module_::import_("relume.autograd.anomaly").attr("add_story")(error.value(), story);
+  throw error;
+}
+
 nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, bool retain_graph, bool create_graph,
                   bool allow_unused) {
   const std::vector<Tensor> output_list = tensor_list(outputs, "outputs");
   const std::vector<Tensor> gradient_list = tensor_list(gradients, "gradients");
   const std::vector<Tensor> input_list = tensor_list(inputs, "inputs");
   std::vector<Tensor> results;
-  {
+  try {
     ReleaseLock release(true);
     results = run_backward(output_list, gradient_list, input_list, {retain_graph, create_graph, allow_unused});
+  } catch (...) {
+    const std::string story = take_failure();
+    if (story.empty()) throw;
+    explain_failure(story);
   }
   nb::list list;
   for (Tensor& result : results) list.append(nb::cast(std::move(result)));
   return list;
 }
 
+bool set_grad_enabled(bool enabled) {
+  ThreadState& state = thread_state();
+  return std::exchange(state.grad_mode, enabled && !state.inference_mode);
+}
+
+// Turns recording off (or on again), whatever set_grad_enabled() says inside. Returns what
+// both modes were.
+nb::tuple set_inference_mode(bool inference, bool grad_enabled) {
+  ThreadState& state = thread_state();
+  const nb::tuple before = nb::make_tuple(state.inference_mode, state.grad_mode);
+  state.inference_mode = inference;
+  state.grad_mode = grad_enabled;
+  return before;
+}
+
 }  // namespace
 
 void bind_custom_function(nb::module_& module);
+void bind_hooks(nb::module_& module);
+void bind_node(nb::module_& module);
 
 void bind_autograd(nb::module_& module) {
   module.def("run_backward", backward, nb::arg("outputs"), nb::arg("gradients"), nb::arg("inputs"),
              nb::arg("retain_graph"), nb::arg("create_graph"), nb::arg("allow_unused"));
   module.def("is_grad_enabled", [] { return thread_state().grad_mode; });
-  module.def("set_grad_enabled", [](bool enabled) {
-    return std::exchange(thread_state().grad_mode, enabled);
-  }, "Sets the calling thread's grad mode and returns what it was.");
+  module.def("set_grad_enabled", set_grad_enabled, "Sets the calling thread's grad mode and returns what it was.");
+  module.def("is_inference_mode_enabled", [] { return thread_state().inference_mode; });
+  module.def("set_inference_mode", set_inference_mode);
+  module.def("set_anomaly_mode", [](bool enabled, bool check_nan) {
+    const AnomalyMode before = anomaly_mode();
+    set_anomaly_mode({enabled, check_nan});
+    return nb::make_tuple(before.enabled, before.check_nan);
+  }, "Returns what it was: enabled, check_nan.");
+  module.def("is_anomaly_enabled", [] { return anomaly_mode().enabled; });
+  set_place_description(python_stack);
   bind_custom_function(module);
+  bind_hooks(module);
+  bind_node(module);
 }
 
 }  // namespace relume

@@ -1,5 +1,5 @@
 // Attributes and methods of Tensor that are not ops.
-#include "autograd/node.h"
+#include "autograd/binding/python_function.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/call_op.h"
 
@@ -58,14 +58,14 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* get_grad(PyObject* self, void*) {
-  return guard([&] { return wrap(Tensor::borrow(unwrap(self)->grad)); });
+  return guard([&] { return wrap(gradient_of(unwrap(self))); });
 }
 
 int set_grad(PyObject* self, PyObject* value, void*) {
   return guard_status([&] {
     TensorBody* body = unwrap(self);
     if (!value || value == Py_None) {
-      Tensor::steal(std::exchange(body->grad, nullptr));
+      set_gradient(body, Tensor());
       return;
     }
     check<TypeError>(is_tensor(value), "grad must be a Tensor or None, not ", type_name(value));
@@ -74,16 +74,16 @@ int set_grad(PyObject* self, PyObject* value, void*) {
           ", the tensor has shape ", IntSpan(body->shape, body->ndim));
     check<TypeError>(gradient.dtype() == body->dtype, "grad has dtype ", name(gradient.dtype()),
                      ", the tensor has dtype ", name(body->dtype));
-    Tensor::steal(std::exchange(body->grad, gradient.detach_body()));
+    set_gradient(body, std::move(gradient));
   });
 }
 
 PyObject* get_grad_fn(PyObject* self, void*) {
-  return guard([&]() -> PyObject* {
+  return guard([&] {
     Edge edge = gradient_edge(unwrap(self));
-    PyObject* result = edge.node ? PyUnicode_FromString(edge.node->name()) : new_reference(Py_None);
+    nb::object result = edge.node ? wrap_edge(edge) : nb::none();
     release_edge(edge);
-    return result;
+    return result.release().ptr();
   });
 }
 
@@ -274,7 +274,7 @@ PyGetSetDef tensor_properties[] = {
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Does the tape record what is done with it?", nullptr},
     {"grad", get_grad, set_grad, "The gradient that backward() added up, or None.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "Name of the op that made it on the tape, or None.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The op that made it on the tape (a Node), or None.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "True when no recorded op made it.", nullptr},
     {"data", detached, set_data, "The same memory, off the tape.", nullptr},
     {"torch_typename", get_torch_typename, nullptr, "Torch7's name of the type: 'torch.FloatTensor'.", nullptr},

@@ -1,10 +1,11 @@
 // The convolution ops: arguments, checks and types; the work is in
-// direct_convolution.cpp and convolution_by_gemm.cpp.
+// winograd_convolution.cpp, direct_convolution.cpp and convolution_by_gemm.cpp.
 #include "tensor/kernels/convolution.h"
 
 #include "tensor/buffer.h"
 #include "tensor/copy.h"
 #include "tensor/kernels/matmul.h"
+#include "tensor/kernels/winograd.h"
 #include "tensor/ops.h"
 
 namespace relume {
@@ -89,10 +90,25 @@ DType result_type(const Call& call) {
 
 constexpr Settings kSettings{3, 4, 5, 6};  // of conv2d and of its gradients
 
+// The convolutions that take a weight in any order; false when none suits.
+template <class T>
+bool convolve_fast(const Convolution& shape, const T* input, const ConvolutionWeight<T>& weight,
+                   const T* bias, T* output) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (suits_winograd(shape)) {
+      convolve_by_winograd(shape, input, weight, bias, output);
+      return true;
+    }
+  }
+  if (!suits_direct_convolution(shape)) return false;
+  convolve_directly<T>(shape, input, weight, bias, output);
+  return true;
+}
+
 template <class T>
 void convolve(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
-  const auto function = suits_direct_convolution(shape) ? convolve_directly<T> : convolve_by_gemm<T>;
-  function(shape, input, weight, bias, output);
+  if (convolve_fast<T>(shape, input, {shape, weight}, bias, output)) return;
+  convolve_by_gemm<T>(shape, input, weight, bias, output);
 }
 
 void conv2d_cpu(Call& call) {
@@ -134,27 +150,20 @@ Convolution adjoint(const Convolution& shape) {
 }
 
 template <class T>
-void turn_weight(const Convolution& shape, const T* weight, T* turned) {
-  const int64_t inputs = shape.group_inputs(), outputs = shape.group_outputs(), taps = shape.taps();
-  for (int64_t group = 0; group < shape.groups; group++) {
-    for (int64_t in = 0; in < inputs; in++) {
-      for (int64_t out = 0; out < outputs; out++) {
-        const T* source = weight + ((group * outputs + out) * inputs + in) * taps;
-        for (int64_t tap = taps - 1; tap >= 0; tap--) *turned++ = source[tap];
-      }
-    }
-  }
+void input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+  const ConvolutionWeight<T> turned = ConvolutionWeight<T>(shape, weight).adjoint();
+  if (has_adjoint(shape) && convolve_fast<T>(adjoint(shape), grad_output, turned, nullptr, grad_input))
+    return;
+  input_gradient_by_gemm(shape, grad_output, weight, grad_input);
 }
 
 template <class T>
-void input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
-  const Convolution turned = has_adjoint(shape) ? adjoint(shape) : shape;
-  if (!has_adjoint(shape) || !suits_direct_convolution(turned)) {
-    return input_gradient_by_gemm(shape, grad_output, weight, grad_input);
+void weight_gradient(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (suits_winograd_weight_gradient(shape))
+      return weight_gradient_by_winograd(shape, grad_output, input, grad_weight);
   }
-  const Buffer<T> turned_weight(shape.out_channels * shape.window_elements());
-  turn_weight(shape, weight, turned_weight.data());
-  convolve_directly<T>(turned, grad_output, turned_weight.data(), nullptr, grad_input);
+  weight_gradient_by_gemm<T>(shape, grad_output, input, grad_weight);
 }
 
 void input_gradient_into(const Tensor& out, const Convolution& shape, const Tensor& grad_output,
@@ -199,8 +208,7 @@ void conv2d_weight_gradient_cpu(Call& call) {
                  input = dense(call.tensor(1), target.dtype());
     visit_computing_type(target.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      weight_gradient_by_gemm(shape, grad.data_as<const T>(), input.data_as<const T>(),
-                              target.data_as<T>());
+      weight_gradient(shape, grad.data_as<const T>(), input.data_as<const T>(), target.data_as<T>());
     });
   });
 }

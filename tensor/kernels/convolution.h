@@ -1,6 +1,8 @@
 // 2-D convolution (in the sense of neural networks: cross-correlation) and its two gradients,
 // which are convolutions too and each other's derivatives.
 #pragma once
+#include <utility>
+
 #include "tensor/kernels/window.h"
 
 namespace relume {
@@ -26,6 +28,32 @@ struct Convolution {
   }
 };
 
+// The kernels of a convolution: of output channel i and input channel j of a group, `taps` numbers
+// side by side. The gradient with respect to the input is a convolution with the same numbers,
+// seen with the channels exchanged and every kernel turned round.
+template <class T>
+struct ConvolutionWeight {
+  const T* data;
+  int64_t group_stride, output_stride, input_stride;
+  bool turned;
+
+  ConvolutionWeight(const Convolution& shape, const T* data)
+      : data(data),
+        group_stride(shape.group_outputs() * shape.window_elements()),
+        output_stride(shape.window_elements()),
+        input_stride(shape.taps()),
+        turned(false) {}
+  ConvolutionWeight adjoint() const {
+    ConvolutionWeight result = *this;
+    std::swap(result.output_stride, result.input_stride);
+    result.turned = !turned;
+    return result;
+  }
+  const T* kernel(int64_t group, int64_t output, int64_t input) const {
+    return data + group * group_stride + output * output_stride + input * input_stride;
+  }
+};
+
 // All arrays are contiguous: images (batch, channels, height, width), weight (out_channels,
 // in_channels / groups, kernel height, kernel width), bias (out_channels) or null. For float
 // and double.
@@ -42,7 +70,7 @@ void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, con
 // Faster where it suits (direct_convolution.cpp).
 bool suits_direct_convolution(const Convolution& shape);
 template <class T>
-void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias,
-                       T* output);
+void convolve_directly(const Convolution& shape, const T* input, const ConvolutionWeight<T>& weight,
+                       const T* bias, T* output);
 
 }  // namespace relume

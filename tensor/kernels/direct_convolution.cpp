@@ -105,18 +105,23 @@ struct Chunks {
 
 // Tiles of `tile_rows` output channels, tap by tap.
 template <class T>
-void pack_weight(const Convolution& shape, const Chunks& chunks, const T* weight, T* packed) {
-  const int64_t taps = shape.window_elements();
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (taps * chunks.tile_rows));
+void pack_weight(const Convolution& shape, const Chunks& chunks, const ConvolutionWeight<T>& weight,
+                 T* packed) {
+  const int64_t elements = shape.window_elements(), taps = shape.taps();
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (elements * chunks.tile_rows));
   parallel_for(0, shape.groups * chunks.tiles, grain, [&](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; tile++) {
       const int64_t group = tile / chunks.tiles, first = tile % chunks.tiles * chunks.tile_rows;
-      const T* source = weight + (group * shape.group_outputs() + first) * taps;
-      T* target = packed + tile * chunks.tile_rows * taps;
+      T* target = packed + tile * chunks.tile_rows * elements;
       const int64_t channels = std::min(chunks.tile_rows, shape.group_outputs() - first);
-      for (int64_t tap = 0; tap < taps; tap++) {
-        for (int64_t i = 0; i < chunks.tile_rows; i++)
-          *target++ = i < channels ? source[i * taps + tap] : T(0);
+      for (int64_t input = 0; input < shape.group_inputs(); input++) {
+        const T* source = weight.kernel(group, first, input);
+        for (int64_t tap = 0; tap < taps; tap++) {
+          const int64_t place = weight.turned ? taps - 1 - tap : tap;
+          for (int64_t i = 0; i < channels; i++) target[i] = source[i * weight.output_stride + place];
+          std::fill(target + channels, target + chunks.tile_rows, T(0));
+          target += chunks.tile_rows;
+        }
       }
     }
   });
@@ -133,7 +138,7 @@ struct Plan {
   std::vector<int64_t> offsets;  // of every tap of every channel of a group
   Buffer<T> weight;
 
-  Plan(const Convolution& shape, const T* weights, const T* bias)
+  Plan(const Convolution& shape, const ConvolutionWeight<T>& weights, const T* bias)
       : shape(shape),
         bias(bias),
         phases(shape),
@@ -212,8 +217,8 @@ bool suits_direct_convolution(const Convolution& shape) {
 }
 
 template <class T>
-void convolve_directly(const Convolution& shape, const T* input, const T* weight, const T* bias,
-                       T* output) {
+void convolve_directly(const Convolution& shape, const T* input, const ConvolutionWeight<T>& weight,
+                       const T* bias, T* output) {
   const Plan<T> plan(shape, weight, bias);
   const int64_t image = shape.in_channels * plan.phases.channel();
   const int64_t at_once =
@@ -228,8 +233,9 @@ void convolve_directly(const Convolution& shape, const T* input, const T* weight
   }
 }
 
-template void convolve_directly(const Convolution&, const float*, const float*, const float*, float*);
-template void convolve_directly(const Convolution&, const double*, const double*, const double*,
-                                double*);
+template void convolve_directly(const Convolution&, const float*, const ConvolutionWeight<float>&,
+                                const float*, float*);
+template void convolve_directly(const Convolution&, const double*, const ConvolutionWeight<double>&,
+                                const double*, double*);
 
 }  // namespace relume

@@ -14,6 +14,7 @@ import numpy as np
 from relume import _C
 from relume._C import Tensor
 from relume.tensor import (
+    convolution,
     dtype_limits,
     dtypes,
     index_functions,
@@ -222,6 +223,7 @@ WRITTEN_HERE = (
     max,
     min,
     split,
+    *convolution.FUNCTIONS,
     *dtype_limits.FUNCTIONS,
     *index_functions.FUNCTIONS,
     *list_functions.FUNCTIONS,

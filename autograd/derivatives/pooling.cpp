@@ -13,6 +13,11 @@ template <int dims>
 Tensor max_pool_gradient(Backward& b) {
   return scatter_to_planes(b.grad(), b.out(1), b.shape(0), int64_t{dims});
 }
+// Random numbers and coordinates that are rounded choose elements, they do not change them.
+template <int argument>
+Tensor no_gradient(Backward& b) {
+  return full(b.shape(argument), 0.0, b.dtype(argument));
+}
 const Derive derive_max_pool1d{"max_pool1d_with_indices", {{0, saves_output(1), max_pool_gradient<1>}}};
 const Derive derive_max_pool2d{"max_pool2d_with_indices", {{0, saves_output(1), max_pool_gradient<2>}}};
 const Derive derive_max_pool3d{"max_pool3d_with_indices", {{0, saves_output(1), max_pool_gradient<3>}}};
@@ -20,10 +25,29 @@ const Derive derive_adaptive_max1{"adaptive_max_pool1d", {{0, saves_output(1), m
 const Derive derive_adaptive_max2{"adaptive_max_pool2d", {{0, saves_output(1), max_pool_gradient<2>}}};
 const Derive derive_adaptive_max3{"adaptive_max_pool3d", {{0, saves_output(1), max_pool_gradient<3>}}};
 
+const Derive derive_fractional2{"fractional_max_pool2d", {
+    {0, saves_output(1), max_pool_gradient<2>}, {3, saves_nothing, no_gradient<3>}}};
+const Derive derive_fractional3{"fractional_max_pool3d", {
+    {0, saves_output(1), max_pool_gradient<3>}, {3, saves_nothing, no_gradient<3>}}};
+
 const Derive derive_scatter_to_planes{"scatter_to_planes", {
     {0, saves(1), [](Backward& b) { return gather_from_planes(b.grad(), b.in(1), b.value(3)); }}}};
 const Derive derive_gather_from_planes{"gather_from_planes", {
     {0, saves(1), [](Backward& b) { return scatter_to_planes(b.grad(), b.in(1), b.shape(0), b.value(2)); }}}};
+
+// What no region holds has index -1.
+const OpFunction index_add{"index_add"};
+const Derive derive_roi_pool{"roi_pool", {
+    {0, saves_output(1), [](Backward& b) {
+       const int64_t all = -1;
+       const IntSpan flat(&all, 1);
+       const Tensor places = ops::reshape(b.out(1), flat), grad = ops::reshape(b.grad(), flat);
+       const Tensor empty = ops::lt(places, 0);
+       const Tensor zeros = full(IntSpan({product(b.shape(0))}), 0.0, b.grad().dtype());
+       const Tensor sums = index_add(zeros, 0, ops::where(empty, 0, places), ops::where(empty, 0, grad));
+       return ops::reshape(sums, b.shape(0));
+     }},
+    {1, saves_nothing, no_gradient<1>}}};
 
 // ---- average pooling: linear, each op's derivative is the other ----
 
@@ -74,6 +98,18 @@ const Derive derive_pad{"pad", {
     {0, saves_nothing, [](Backward& b) { return ops::pad_backward(b.grad(), b.shape(0), b.value(1), b.value(2)); }}}};
 const Derive derive_pad_backward{"pad_backward", {
     {0, saves_nothing, [](Backward& b) { return ops::pad(b.grad(), b.value(2), b.value(3)); }}}};
+
+// Arguments 1 to 7 of resample are 2 to 8 of its gradient.
+const OpFunction resample{"resample"}, resample_backward{"resample_backward"};
+const Derive derive_resample{"resample", {
+    {0, saves_nothing, [](Backward& b) {
+       return resample_backward(b.grad(), b.shape(0), b.value(1), b.value(2), b.value(3), b.value(4), b.value(5),
+                                b.value(6), b.value(7));
+     }}}};
+const Derive derive_resample_backward{"resample_backward", {
+    {0, saves_nothing, [](Backward& b) {
+       return resample(b.grad(), b.value(2), b.value(3), b.value(4), b.value(5), b.value(6), b.value(7), b.value(8));
+     }}}};
 
 // The sum over every block of pixels that show one pixel of the input.
 const Derive derive_upsample_nearest2d{"upsample_nearest2d", {

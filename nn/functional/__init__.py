@@ -88,17 +88,21 @@ from relume.nn.functional.pooling import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
 )
+from relume.nn.functional.resampling import fold, interpolate, unfold, upsample
 
 # Functions that `relume` has with the same arguments.
 _SAME_IN_RELUME = (
     "affine_grid avg_pool1d avg_pool2d avg_pool3d channel_shuffle conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d conv_transpose3d gelu glu grid_sample hardshrink "
-    "interpolate linear logsigmoid pad pixel_shuffle pixel_unshuffle prelu "
-    "scaled_dot_product_attention sigmoid softplus softshrink softsign tanh tanhshrink"
+    "linear logsigmoid lp_pool1d lp_pool2d lp_pool3d max_unpool1d max_unpool2d max_unpool3d "
+    "pad pixel_shuffle pixel_unshuffle prelu scaled_dot_product_attention sigmoid softplus "
+    "softshrink softsign tanh tanhshrink"
 ).split()
 
 
@@ -137,6 +141,9 @@ __all__ = [
     "embedding",
     "embedding_bag",
     "feature_alpha_dropout",
+    "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "group_norm",
     "gumbel_softmax",
@@ -146,6 +153,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -180,4 +188,6 @@ __all__ = [
     "threshold",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
+    "unfold",
+    "upsample",
 ]

@@ -159,3 +159,76 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[[[3.5000]]]])
     """
     return relume.adaptive_avg_pool3d(input, _whole_size(input, output_size, 3))
+
+
+def _fractional_max(
+    dimensions: int,
+    input: Tensor,
+    kernel_size: Any,
+    output_size: Any,
+    output_ratio: Any,
+    return_indices: bool,
+    random_samples: Tensor | None,
+) -> Any:
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError("give either output_size or output_ratio")
+    if input.ndim not in (dimensions + 1, dimensions + 2):
+        raise ValueError(f"input must have {dimensions + 1} or {dimensions + 2} dimensions")
+    if output_size is None:
+        ratios = (
+            [output_ratio] * dimensions if isinstance(output_ratio, float) else list(output_ratio)
+        )
+        own = input.shape[input.ndim - dimensions :]
+        output_size = [int(size * ratio) for size, ratio in zip(own, ratios, strict=True)]
+    if random_samples is None:
+        batch = input.shape[0] if input.ndim == dimensions + 2 else 1
+        shape = (batch, input.shape[input.ndim - dimensions - 1], dimensions)
+        random_samples = relume.rand(shape, dtype=input.dtype)
+    pool = getattr(relume, f"fractional_max_pool{dimensions}d")
+    result = pool(input, kernel_size, output_size, random_samples)
+    return result if return_indices else result[0]
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The largest elements of windows at random distances; Graham, 2014.
+
+    Args:
+        input: of shape (N, C, H, W) or (C, H, W).
+        output_size: the size of the output, or
+        output_ratio: its size as a fraction of the input's.
+        return_indices: give their flat positions in the plane too.
+        _random_samples: numbers between 0 and 1 of shape (N, C, 2), drawn when not given.
+
+    >>> import relume as rl
+    >>> fractional_max_pool2d(rl.rand(1, 3, 9, 9), 2, output_size=(5, 6)).shape
+    (1, 3, 5, 6)
+    """
+    return _fractional_max(
+        2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The same over (N, C, D, H, W) or (C, D, H, W); see `fractional_max_pool2d`.
+
+    >>> import relume as rl
+    >>> fractional_max_pool3d(rl.rand(1, 3, 6, 6, 6), 2, output_ratio=0.5).shape
+    (1, 3, 3, 3, 3)
+    """
+    return _fractional_max(
+        3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )

@@ -1,4 +1,4 @@
-// Padding, and nearest-neighbour upsampling: ops whose output repeats elements of the input.
+// Padding: elements added around a tensor.
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -12,14 +12,15 @@
 namespace relume {
 namespace {
 
-enum class PadMode { constant, reflect, replicate };
+enum class PadMode { constant, reflect, replicate, circular };
 
 PadMode mode_argument(const Call& call, int argument) {
   const std::string_view text = call.text(argument);
   if (text == "constant") return PadMode::constant;
   if (text == "reflect") return PadMode::reflect;
+  if (text == "circular") return PadMode::circular;
   check(text == "replicate", call.op.name(),
-        ": mode must be 'constant', 'reflect' or 'replicate', not '", text, "'");
+        ": mode must be 'constant', 'reflect', 'replicate' or 'circular', not '", text, "'");
   return PadMode::replicate;
 }
 
@@ -39,6 +40,7 @@ struct DimensionMap {
     if (position >= 0 && position < input) return position;
     if (mode == PadMode::constant) return -1;
     if (mode == PadMode::replicate) return position < 0 ? 0 : input - 1;
+    if (mode == PadMode::circular) return position < 0 ? position + input : position - input;
     return position < 0 ? -position : 2 * (input - 1) - position;
   }
 };
@@ -64,6 +66,9 @@ struct Padding {
                 (before < std::max<int64_t>(shape[dim], 1) && after < std::max<int64_t>(shape[dim], 1)),
             call.op.name(),
             ": reflection padding must be smaller than the size of its dimension, but dimension ", dim,
+            " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
+      check(mode != PadMode::circular || (before <= shape[dim] && after <= shape[dim]), call.op.name(),
+            ": circular padding must be at most the size of its dimension, but dimension ", dim,
             " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
       check(mode == PadMode::constant || shape[dim] > 0 || shape[dim] + before + after == 0,
             call.op.name(), ": dimension ", dim, " is empty, there is nothing to repeat");
@@ -202,31 +207,6 @@ void pad_backward_cpu(Call& call) {
   });
 }
 
-void upsample_nearest2d_cpu(Call& call) {
-  const Images images(call, 0);
-  const int64_t scale = call.integer(1);
-  check_setting(call, 1, scale, 1);
-  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
-  const Pair size{images.size.height * scale, images.size.width * scale};
-  const Tensor out = dense_output(call, 0, images.shape(images.channels, size), input.dtype());
-  if (out.numel() == 0) return;
-  const int64_t rows = images.batch * images.channels * images.size.height, width = images.size.width;
-  visit(input.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const int64_t grain = std::max<int64_t>(1, kParallelGrain / (size.width * scale));
-    parallel_for(0, rows, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; row++) {
-        const T* source = input.data_as<const T>() + row * width;
-        T* target = out.data_as<T>() + row * scale * size.width;
-        for (int64_t i = 0; i < width; i++) std::fill_n(target + i * scale, scale, source[i]);
-        for (int64_t copy = 1; copy < scale; copy++) {
-          std::memcpy(static_cast<void*>(target + copy * size.width), target, size.width * sizeof(T));
-        }
-      }
-    });
-  });
-}
-
 const Register register_pad{
     "pad(Tensor input, int[] pad, str mode='constant', Scalar value=0) -> Tensor",
     "Elements added around (or, where pad is negative, taken from) the last dimensions: pad lists "
@@ -239,10 +219,6 @@ const Register register_pad_backward{
     "Gradient of pad: every element added to the one that it shows.",
     {Trait::internal},
     pad_backward_cpu};
-const Register register_upsample_nearest2d{"upsample_nearest2d(Tensor input, int scale) -> Tensor",
-                                           "Every pixel repeated scale times in both directions.",
-                                           {Trait::no_method},
-                                           upsample_nearest2d_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -49,7 +49,9 @@ def window_grid(shape, kernel, stride, padding, dilation, ceil_mode):
 def test_max_pool2d_takes_the_first_largest_element(case):
     shape, kernel, stride, padding, dilation, ceil_mode = case
     x = np.random.default_rng(0).integers(0, 9, shape).astype("float64")  # with equal elements
-    values, indices = rl.max_pool2d_with_indices(rl.from_numpy(x), kernel, stride, padding, dilation, ceil_mode)
+    values, indices = rl.max_pool2d_with_indices(
+        rl.from_numpy(x), kernel, stride, padding, dilation, ceil_mode
+    )
     rows, columns = window_grid(*case)
     assert tuple(values.shape) == (*shape[:-2], len(rows), len(columns))
     for i, r in enumerate(rows):

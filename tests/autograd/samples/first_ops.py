@@ -220,6 +220,7 @@ SAMPLES = {
         (signed(1, 3, 3), (1, 1, 2, 0), "constant", 2.0),
         (signed(1, 3, 4), (1, 2), "reflect"),
         (signed(1, 3, 4), (1, 2, 2, 1), "replicate"),
+        (signed(1, 3, 4), (1, 2, 3, 0), "circular"),
         (signed(3, 4), (-1, 1)),
     ],
     "upsample_nearest2d": [(signed(1, 2, 2, 3), 2), (signed(2, 2, 3), 3)],

@@ -10,6 +10,7 @@ tensor([2., 4.])
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from relume import autograd
@@ -25,6 +26,7 @@ from relume.autograd import (
     set_grad_enabled,
 )
 from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor
+from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
     bfloat16,
@@ -69,12 +71,16 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "multiprocessing",
     "no_grad",
     "set_grad_enabled",
     "set_num_threads",
     "tensor",
     "uint8",
 ]
+
+# A folder of that name beside this file would hide Python's own module from scripts run here.
+sys.modules["relume.multiprocessing"] = multiprocessing
 
 load_blas()
 globals().update(public_functions())
@@ -88,7 +94,6 @@ _LAZY_MODULES = (
     "data",
     "distributions",
     "legacy_nn",
-    "multiprocessing",
     "nn",
     "optim",
 )

@@ -361,7 +361,7 @@ class Module(StateLoading):
 
     def share_memory(self) -> Any:
         """Moves everything into memory that processes share, in place."""
-        return self._apply(lambda t: t.share_memory_())  # type: ignore[attr-defined]
+        return self._apply(lambda t: t.share_memory_())
 
     def train(self, mode: bool = True) -> Any:
         """Training mode on or off, for this module and all below; returns itself."""

@@ -27,15 +27,20 @@ def _rebuild(
     return result
 
 
-def _reduce(tensor: Tensor, _protocol: int) -> tuple[Any, ...]:
+def parts_of(tensor: Tensor, grad: Tensor | None) -> tuple[Any, ...]:
+    """What pickle makes of a tensor, with `grad` as its gradient."""
     if not tensor.is_leaf:
         raise RuntimeError(
             "a tensor that the tape made cannot be pickled or deep-copied; use t.detach()"
         )
     place = (tensor.storage_offset(), tensor.shape, tensor.stride())
-    parts = (type(tensor), tensor.storage(), tensor.dtype, place, tensor.requires_grad, tensor.grad)
+    parts = (type(tensor), tensor.storage(), tensor.dtype, place, tensor.requires_grad, grad)
     state = getattr(tensor, "__dict__", None)
     return (_rebuild, parts, state) if state else (_rebuild, parts)
+
+
+def _reduce(tensor: Tensor, _protocol: int) -> tuple[Any, ...]:
+    return parts_of(tensor, tensor.grad)
 
 
 def rebuild_storage(data: bytes, dtype: str) -> Storage:

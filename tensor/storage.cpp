@@ -14,19 +14,17 @@ namespace relume {
 
 namespace {
 
-// A block that a resize replaced while somebody outside was still looking at it.
+// Memory that was replaced while somebody outside was still looking at it.
 struct RetiredBlock {
   void* data;
   std::size_t bytes;
+  void (*deleter)(void*);  // of memory owned elsewhere
+  void* context;
   RetiredBlock* next;
 };
 
 constexpr std::size_t kHeaderBytes = (sizeof(Storage) + 63) / 64 * 64;
 constexpr std::size_t kInlineBytes = 128;
-
-bool is_inline(const Storage* storage) {
-  return storage->data == reinterpret_cast<const char*>(storage) + kHeaderBytes;
-}
 
 // The pages between two offsets of a block read as zeros from now on and use no memory.
 void give_back_pages(void* data, std::size_t from, std::size_t to) {
@@ -35,6 +33,29 @@ void give_back_pages(void* data, std::size_t from, std::size_t to) {
   const std::uintptr_t first = (start + from + page - 1) / page * page;
   const std::uintptr_t last = (start + to) / page * page;
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+// The block right behind the header goes with it.
+bool is_inline(const Storage& storage, const void* data) {
+  return data == reinterpret_cast<const char*>(&storage) + kHeaderBytes;
+}
+
+void free_block(Storage& storage, void* data, std::size_t bytes, void (*deleter)(void*), void* context) {
+  if (deleter) {
+    deleter(context);
+  } else if (data && !(storage.inline_data && is_inline(storage, data))) {
+    device_interface(storage.device.type).free(storage.device.index, data, bytes);
+  }
+}
+
+// Before `data` changes: frees what it was, or keeps that for the foreign views of it.
+void let_go_of_memory(Storage& storage) {
+  if (storage.exported) {
+    storage.retired = new RetiredBlock{storage.data, storage.capacity, storage.deleter, storage.context,
+                                       static_cast<RetiredBlock*>(storage.retired)};
+  } else {
+    free_block(storage, storage.data, storage.capacity, storage.deleter, storage.context);
+  }
 }
 
 }  // namespace
@@ -75,7 +96,7 @@ Ref<Storage> Storage::wrap(void* data, std::size_t bytes, DType dtype, void (*de
 
 void Storage::resize(std::size_t new_bytes) {
   if (new_bytes == bytes) return;
-  check(resizable, "cannot resize a storage whose memory belongs to somebody else (an array, a file)");
+  check(resizable, "cannot resize a storage whose memory belongs to somebody else (an array, a file, another process)");
   check<NotImplementedError>(device.type == DeviceType::cpu, "resizing a storage on ", device);
   if (new_bytes <= capacity) {
     if (new_bytes < bytes && !exported) give_back_pages(data, new_bytes, bytes);
@@ -83,39 +104,35 @@ void Storage::resize(std::size_t new_bytes) {
     version.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const DeviceInterface& memory = device_interface(device.type);
-  void* fresh = memory.allocate(device.index, new_bytes);
+  void* fresh = device_interface(device.type).allocate(device.index, new_bytes);
   std::memcpy(fresh, data, std::min(bytes, new_bytes));
-  if (inline_data && is_inline(this)) {
-    // the old block goes with the header
-  } else if (exported) {
-    retired = new RetiredBlock{data, capacity, static_cast<RetiredBlock*>(retired)};
-  } else {
-    memory.free(device.index, data, capacity);
-  }
+  let_go_of_memory(*this);
   data = fresh;
   bytes = capacity = new_bytes;
   version.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Storage::destroy(Storage* storage) {
-  if (storage->deleter) {
-    storage->deleter(storage->context);
-  } else if (storage->data && !(storage->inline_data && is_inline(storage))) {
-    const DeviceInterface& memory = device_interface(storage->device.type);
-    memory.free(storage->device.index, storage->data, storage->capacity);
-    for (auto* block = static_cast<RetiredBlock*>(storage->retired); block;) {
-      RetiredBlock* next = block->next;
-      memory.free(storage->device.index, block->data, block->bytes);
-      delete block;
-      block = next;
-    }
+  free_block(*storage, storage->data, storage->capacity, storage->deleter, storage->context);
+  while (auto* block = static_cast<RetiredBlock*>(storage->retired)) {
+    storage->retired = block->next;
+    free_block(*storage, block->data, block->bytes, block->deleter, block->context);
+    delete block;
   }
   if (storage->inline_data) {
     free_memory(storage, kHeaderBytes + kInlineBytes);
   } else {
     delete storage;
   }
+}
+
+void replace_memory(Storage& storage, void* data, void (*deleter)(void*), void* context) {
+  let_go_of_memory(storage);
+  storage.data = data;
+  storage.deleter = deleter;
+  storage.context = context;
+  storage.capacity = 0;
+  storage.resizable = false;
 }
 
 }  // namespace relume

@@ -3,6 +3,7 @@
 
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
+#include "tensor/shared_memory.h"
 
 #include <structmember.h>
 
@@ -104,6 +105,18 @@ PyObject* reduce(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* share_memory(PyObject* self, PyObject*) {
+  return guard([&] {
+    share(*unwrap_storage(self));
+    Py_INCREF(self);
+    return self;
+  });
+}
+PyObject* get_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(is_shared(*unwrap_storage(self))); }
+PyObject* get_descriptor(PyObject* self, PyObject*) {
+  return guard([&] { return PyLong_FromLong(shared_descriptor(*unwrap_storage(self))); });
+}
+
 PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(StorageObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
@@ -118,6 +131,10 @@ PyMethodDef methods[] = {
     {"tolist", tolist, METH_NOARGS, "The elements as a list of Python numbers."},
     {"tobytes", to_bytes, METH_NOARGS, "A copy of the bytes."},
     {"data_ptr", data_pointer, METH_NOARGS, "Address of the first byte."},
+    {"share_memory_", share_memory, METH_NOARGS,
+     "Moves the contents into memory that other processes can share; returns itself."},
+    {"is_shared", get_is_shared, METH_NOARGS, "Is it in memory that other processes can share?"},
+    {"_descriptor", get_descriptor, METH_NOARGS, "The file behind shared memory, which the storage owns."},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -169,6 +186,9 @@ void bind_storage(nb::module_& module) {
     std::memcpy(storage->data, bytes.c_str(), bytes.size());
     return storage;
   });
+  module.def("open_shared_storage", [](int descriptor, std::size_t bytes, const char* dtype) {
+    return open_shared(descriptor, bytes, dtype_from_name(dtype));
+  }, "Takes the descriptor over.");
   module.def("tensor_on_storage", [](nb::object storage, int64_t offset, nb::tuple shape, nb::tuple strides) {
     std::vector<int64_t> sizes, steps;
     for (nb::handle size : shape) sizes.push_back(nb::cast<int64_t>(size));

@@ -11,6 +11,31 @@
 """
 
 from relume.legacy_nn.optim.adaptive import adadelta, adagrad, adam, adamax, rmsprop, rprop
+from relume.legacy_nn.optim.cg import cg
+from relume.legacy_nn.optim.checkgrad import checkgrad
+from relume.legacy_nn.optim.confusion_matrix import ConfusionMatrix
+from relume.legacy_nn.optim.fista import FistaLS
 from relume.legacy_nn.optim.gradient_descent import asgd, nag, sgd
+from relume.legacy_nn.optim.lbfgs import lbfgs
+from relume.legacy_nn.optim.line_search import lswolfe, polyinterp
+from relume.legacy_nn.optim.logger import Logger
 
-__all__ = ["adadelta", "adagrad", "adam", "adamax", "asgd", "nag", "rmsprop", "rprop", "sgd"]
+__all__ = [
+    "ConfusionMatrix",
+    "FistaLS",
+    "Logger",
+    "adadelta",
+    "adagrad",
+    "adam",
+    "adamax",
+    "asgd",
+    "cg",
+    "checkgrad",
+    "lbfgs",
+    "lswolfe",
+    "nag",
+    "polyinterp",
+    "rmsprop",
+    "rprop",
+    "sgd",
+]

@@ -40,6 +40,10 @@ from relume.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from relume.nn.attention import (
+    MultiheadAttention,
+    NonDynamicallyQuantizableLinear,
+)
 from relume.nn.containers import (
     ModuleDict,
     ModuleList,
@@ -174,6 +178,13 @@ from relume.nn.resampling import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+from relume.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "CELU",
@@ -264,8 +275,10 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
+    "NonDynamicallyQuantizableLinear",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -298,6 +311,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",

@@ -33,6 +33,7 @@ class _StatisticsNorm(Module):
         track_running_stats: bool,
         device: Any,
         dtype: Any,
+        bias: bool,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -41,8 +42,8 @@ class _StatisticsNorm(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         shape = (num_features,)
-        for name in ("weight", "bias"):
-            self.register_parameter(name, new_parameter(shape, device, dtype) if affine else None)
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, new_parameter(shape, device, dtype) if wanted else None)
         tracked = {
             "running_mean": rl.zeros(shape, dtype=dtype),
             "running_var": rl.ones(shape, dtype=dtype),
@@ -64,8 +65,8 @@ class _StatisticsNorm(Module):
         """weight 1, bias 0, and statistics as at first."""
         self.reset_running_stats()
         if self.weight is not None:
-            assert self.bias is not None
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def _check_input(self, input: Tensor) -> None:
@@ -78,7 +79,8 @@ class _StatisticsNorm(Module):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, track_running_stats={self.track_running_stats}"
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(
@@ -101,8 +103,12 @@ class _BatchNorm(_StatisticsNorm):
         track_running_stats: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input(input)
@@ -134,7 +140,7 @@ class BatchNorm1d(_BatchNorm):
         num_features: size of dimension 1 of (N, C) or (N, C, L).
         eps: is added to the variance.
         momentum: how much of the running statistics a batch replaces; None averages all.
-        affine: learn a weight and a bias.
+        affine: learn a weight and, unless bias is False, a bias.
         track_running_stats: keep the statistics that evaluation mode uses.
 
     >>> import relume as rl
@@ -167,8 +173,12 @@ class _InstanceNorm(_StatisticsNorm):
         track_running_stats: bool = False,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        )
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input(input)
@@ -264,7 +274,8 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
@@ -329,6 +340,8 @@ class GroupNorm(Module):
         affine: bool = True,
         device: Any = None,
         dtype: Any = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
@@ -337,22 +350,26 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name in ("weight", "bias"):
-            value = new_parameter((num_channels,), device, dtype) if affine else None
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            value = new_parameter((num_channels,), device, dtype) if wanted else None
             self.register_parameter(name, value)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """weight 1, bias 0."""
-        if self.weight is not None and self.bias is not None:
+        if self.weight is not None:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(Module):

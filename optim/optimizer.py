@@ -67,6 +67,8 @@ class Optimizer:
         self._post_hooks: dict[int, Callable[..., Any]] = OrderedDict()
         if isinstance(params, Tensor):
             raise TypeError("params must be an iterable of tensors or dicts, not one tensor")
+        if isinstance(params, set):
+            raise TypeError("parameters need an order: give a list, not a set")
         groups = list(params)
         if not groups:
             raise ValueError("an optimizer needs at least one parameter")

@@ -107,6 +107,7 @@ bool convolve_fast(const Convolution& shape, const T* input, const ConvolutionWe
 
 template <class T>
 void convolve(const Convolution& shape, const T* input, const T* weight, const T* bias, T* output) {
+  if (suits_depthwise(shape)) return convolve_depthwise(shape, input, weight, bias, output);
   if (convolve_fast<T>(shape, input, {shape, weight}, bias, output)) return;
   convolve_by_gemm<T>(shape, input, weight, bias, output);
 }
@@ -151,6 +152,7 @@ Convolution adjoint(const Convolution& shape) {
 
 template <class T>
 void input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+  if (suits_depthwise(shape)) return input_gradient_depthwise(shape, grad_output, weight, grad_input);
   const ConvolutionWeight<T> turned = ConvolutionWeight<T>(shape, weight).adjoint();
   if (has_adjoint(shape) && convolve_fast<T>(adjoint(shape), grad_output, turned, nullptr, grad_input))
     return;
@@ -159,6 +161,7 @@ void input_gradient(const Convolution& shape, const T* grad_output, const T* wei
 
 template <class T>
 void weight_gradient(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
+  if (suits_depthwise(shape)) return weight_gradient_depthwise(shape, grad_output, input, grad_weight);
   if constexpr (std::is_same_v<T, float>) {
     if (suits_winograd_weight_gradient(shape))
       return weight_gradient_by_winograd(shape, grad_output, input, grad_weight);

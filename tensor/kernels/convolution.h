@@ -67,6 +67,18 @@ template <class T>
 void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input,
                              T* grad_weight);
 
+// For groups of few channels (depthwise_convolution.cpp).
+bool suits_depthwise(const Convolution& shape);
+template <class T>
+void convolve_depthwise(const Convolution& shape, const T* input, const T* weight, const T* bias,
+                        T* output);
+template <class T>
+void input_gradient_depthwise(const Convolution& shape, const T* grad_output, const T* weight,
+                              T* grad_input);
+template <class T>
+void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, const T* input,
+                               T* grad_weight);
+
 // Faster where it suits (direct_convolution.cpp).
 bool suits_direct_convolution(const Convolution& shape);
 template <class T>

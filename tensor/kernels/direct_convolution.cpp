@@ -6,7 +6,7 @@
 
 #include "tensor/buffer.h"
 #include "tensor/kernels/best_isa.h"
-#include "tensor/kernels/convolution.h"
+#include "tensor/kernels/convolution_planes.h"
 #include "tensor/parallel.h"
 
 namespace relume {
@@ -31,63 +31,6 @@ constexpr int64_t kChunkChannels = 96;         // of the output at a time: so do
 constexpr int64_t kCopiedElements = 16 << 20;  // of the padded input at a time
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// The planes of one channel.
-struct Phases {
-  Pair count;  // one per step of the stride, in each direction
-  int64_t rows, pitch;
-  int64_t plane;                 // elements from plane to plane
-  std::vector<int64_t> offsets;  // of every tap, within a channel
-  std::vector<bool> used;        // by some tap
-
-  explicit Phases(const Convolution& shape) {
-    const Window& window = shape.window;
-    count = window.stride;
-    rows = shape.output.height + (window.extent().height - 1) / count.height;
-    pitch = shape.output.width + (window.extent().width - 1) / count.width;
-    // An odd number of cache lines, so that planes do not compete for the same ones.
-    constexpr int64_t kLine = 16;
-    plane = (divide_up(rows * pitch, kLine) | 1) * kLine;
-    used.resize(count.height * count.width);
-    for (int64_t y = 0; y < window.kernel.height; y++) {
-      for (int64_t x = 0; x < window.kernel.width; x++) {
-        const int64_t row = y * window.dilation.height, column = x * window.dilation.width;
-        const int64_t phase = row % count.height * count.width + column % count.width;
-        used[phase] = true;
-        offsets.push_back(phase * plane + row / count.height * pitch + column / count.width);
-      }
-    }
-  }
-  int64_t channel() const { return count.height * count.width * plane; }
-};
-
-// Copies one channel of one image into its planes.
-template <class T>
-void spread(const Convolution& shape, const Phases& phases, const T* image, T* planes) {
-  const Window& window = shape.window;
-  for (int64_t phase = 0; phase < phases.count.height * phases.count.width; phase++) {
-    if (!phases.used[phase]) continue;
-    const TapRange columns(phase % phases.count.width, 1, window.padding.width, window.stride.width,
-                           shape.input.width, phases.pitch);
-    for (int64_t row = 0; row < phases.rows; row++) {
-      const int64_t y = row * window.stride.height + phase / phases.count.width - window.padding.height;
-      T* target = planes + phase * phases.plane + row * phases.pitch;
-      if (y < 0 || y >= shape.input.height) {
-        std::fill_n(target, phases.pitch, T(0));
-        continue;
-      }
-      const T* source = image + y * shape.input.width + columns.start;
-      std::fill(target, target + columns.first, T(0));
-      if (window.stride.width == 1) {
-        std::copy(source + columns.first, source + columns.last, target + columns.first);
-      } else {
-        for (int64_t i = columns.first; i < columns.last; i++)
-          target[i] = source[i * window.stride.width];
-      }
-      std::fill(target + columns.last, target + phases.pitch, T(0));
-    }
-  }
-}
 
 // How the output channels of a group are cut, and their weight packed.
 struct Chunks {

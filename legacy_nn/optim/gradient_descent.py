@@ -34,7 +34,7 @@ def sgd(
     >>> x = rl.tensor([1.0])
     >>> x, (f,) = sgd(lambda x: (x.square().sum(), 2 * x), x, {"learningRate": 0.1})
     >>> x
-    tensor([0.8000])
+    tensor([0.8])
     """
     config, state = prepare(config, state)
     momentum = config.get("momentum", 0)

@@ -72,7 +72,8 @@ def results(value):
 
 
 def call(row, arguments, keywords, **more):
-    return rl._C.ops[row["name"]](*arguments, **keywords, **more)
+    plain = {name: mapped(value, lambda tensor: tensor) for name, value in keywords.items()}
+    return rl._C.ops[row["name"]](*arguments, **plain, **more)
 
 
 def assert_same(got, expected):

@@ -6,7 +6,8 @@ sees. Views of one storage that are sent together stay views of one. `requires_g
 `grad` does not.
 
 The memory is an anonymous file, passed as a descriptor; the kernel frees it with its last user,
-however the processes end. The sender must be alive until the receiver has unpacked the message.
+however the processes end. The sender has to be alive when the receiver unpacks the message: a
+process that ends waits for that, but no longer than ten seconds.
 
 This module is `relume.multiprocessing`: everything of Python's `multiprocessing`, and `spawn`.
 """
@@ -17,11 +18,12 @@ import multiprocessing
 import multiprocessing.connection
 import traceback
 from collections.abc import Callable
-from multiprocessing.reduction import DupFd, ForkingPickler
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from relume import _C
 from relume._C import Storage, Tensor
+from relume.tensor.parcels import parcel_of
 from relume.tensor.serialization import parts_of
 
 __all__ = ["ProcessError", "spawn"]
@@ -37,12 +39,12 @@ def __dir__() -> list[str]:
 
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
     storage.share_memory_()
-    handle = DupFd(storage._descriptor())
-    return _rebuild_storage, (handle, storage.nbytes, storage.dtype.name)
+    parcel = parcel_of(storage._descriptor())
+    return _rebuild_storage, (parcel, storage.nbytes, storage.dtype.name)
 
 
-def _rebuild_storage(handle: Any, bytes: int, dtype: str) -> Storage:
-    return _C.open_shared_storage(handle.detach(), bytes, dtype)
+def _rebuild_storage(parcel: Any, bytes: int, dtype: str) -> Storage:
+    return _C.open_shared_storage(parcel.detach(), bytes, dtype)
 
 
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:

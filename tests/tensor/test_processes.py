@@ -157,7 +157,6 @@ def child_of_queues(inbox, outbox):
         a.mul_(10)
         outbox.put((a + 0, b.sum(), a))
     outbox.put("end")
-    inbox.get()  # lives until the receiver has unpacked everything
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -176,9 +175,41 @@ def test_queues(method):
         same[0] = 0.0
     inbox.put(None)
     assert outbox.get(timeout=60) == "end"
-    inbox.put(None)
     process.join(60)
     assert process.exitcode == 0
+
+
+def child_that_leaves(results):
+    results.put(rl.ones(1000))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_process_that_ends_waits_until_its_results_are_unpacked(method):
+    context = multiprocessing.get_context(method)
+    results = context.Queue()
+    process = context.Process(target=child_that_leaves, args=(results,))
+    process.start()
+    process.join(0.5 if method == "fork" else 3)
+    assert results.get(timeout=60).sum().item() == 1000.0
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def child_that_is_killed(results):
+    results.put(rl.ones(1000))
+    results.close()
+    results.join_thread()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_tensors_of_a_process_that_was_killed_are_an_error_in_words():
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    process = context.Process(target=child_that_is_killed, args=(results,))
+    process.start()
+    process.join(60)
+    with pytest.raises(RuntimeError, match="sender alive"):
+        results.get(timeout=60)
 
 
 def square(t):

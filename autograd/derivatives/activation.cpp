@@ -69,12 +69,33 @@ const Derive derive_threshold_backward{"threshold_backward", {
 double bound(const Value& value, double otherwise) {
   return value.is_none() ? otherwise : value.as_double();
 }
+Tensor clamp_by_input(Backward& b) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (!b.is_tensor(1) && !b.is_tensor(2)) {
+    return ops::clamp_backward(b.grad(), b.in(0), bound(b.value(1), -infinity),
+                               bound(b.value(2), infinity), true);
+  }
+  Tensor gradient = b.grad();
+  if (!b.value(1).is_none()) gradient = ops::where(ops::ge(b.in(0), b.operand(1)), gradient, 0);
+  if (!b.value(2).is_none()) gradient = ops::where(ops::le(b.in(0), b.operand(2)), gradient, 0);
+  return gradient;
+}
+// A bound that was reached gets the gradient; the upper one where they cross.
+Tensor clamp_by_min(Backward& b) {
+  Tensor reached = ops::lt(b.in(0), b.operand(1));
+  if (!b.value(2).is_none()) {
+    reached = ops::logical_and(reached, ops::lt(b.operand(1), b.operand(2)));
+  }
+  return ops::where(reached, b.grad(), 0);
+}
+Tensor clamp_by_max(Backward& b) {
+  const Tensor raised = b.value(1).is_none() ? b.in(0) : ops::maximum(b.in(0), b.operand(1));
+  return ops::where(ops::gt(raised, b.operand(2)), b.grad(), 0);
+}
 const Derive derive_clamp{"clamp", {
-    {0, saves(0), [](Backward& b) {
-       constexpr double infinity = std::numeric_limits<double>::infinity();
-       return ops::clamp_backward(b.grad(), b.in(0), bound(b.value(1), -infinity),
-                                  bound(b.value(2), infinity), true);
-     }}}};
+    {0, saves(0, 1, 2), clamp_by_input},
+    {1, saves(0, 1, 2), clamp_by_min},
+    {2, saves(0, 1, 2), clamp_by_max}}};
 const Derive derive_hardtanh{"hardtanh", {
     {0, saves(0), [](Backward& b) {
        return ops::clamp_backward(b.grad(), b.in(0), b.value(1), b.value(2), false);

@@ -35,10 +35,13 @@ const Derive derive_sub{"sub", {
 const Derive derive_mul{"mul", {
     {0, saves(1), [](Backward& b) { return b.grad() * b.operand(1); }},
     {1, saves(0), [](Backward& b) { return b.grad() * b.operand(0); }}}};
+// A rounded quotient is flat nearly everywhere.
 const Derive derive_div{"div", {
-    {0, saves(1), [](Backward& b) { return b.grad() / b.operand(1); }},
+    {0, saves(1), [](Backward& b) {
+       return b.value(2).is_none() ? b.grad() / b.operand(1) : flat(b);
+     }},
     {1, saves(1) | saves_output(), [](Backward& b) {
-       return -(b.grad() * b.out() / b.in(1));
+       return b.value(2).is_none() ? -(b.grad() * b.out() / b.in(1)) : flat(b);
      }}}};
 const Derive derive_remainder{"remainder", {
     {0, saves_nothing, pass},

@@ -3,6 +3,7 @@
 
 #include "tensor/dims.h"
 #include "tensor/elementwise.h"
+#include "tensor/ops.h"
 
 namespace relume {
 namespace {
@@ -21,9 +22,20 @@ Value bound_for(const Value& bound, DType dtype) {
   return Value(saturated(bound.as_int(), dtype));
 }
 
+// The bounds as tensors, which broadcast.
+void clamp_between_tensors(Call& call, DType compute) {
+  const Tensor raised = call.has(1) ? ops::maximum(call.value(0), call.value(1)) : call.tensor(0);
+  const Value operands[] = {raised, call.value(2)};
+  if (call.has(2)) return apply(call, {Function::minimum, compute, compute, operands, 2});
+  apply(call, {Function::maximum, compute, compute, call.arguments, 2});
+}
+
 // Bounds of a clamp count when its type is chosen, as operands do.
 void clamp_cpu(Call& call) {
   const DType compute = common_type(call.arguments, 3);
+  if (call.value(1).is_tensor() || call.value(2).is_tensor()) {
+    return clamp_between_tensors(call, compute);
+  }
   const Value bounds[] = {bound_for(call.value(1), compute), bound_for(call.value(2), compute)};
   if (call.has(1) && call.has(2)) {
     apply(call, {Function::clamp, compute, compute, call.arguments, 1, bounds, 2});
@@ -86,8 +98,8 @@ const Register register_threshold{
     "The element where it is larger than threshold, otherwise value.", {Trait::elementwise},
     elementwise_kernel<Function::threshold, TypeRule::numeric, 1, 2>};
 const Register register_clamp{
-    "clamp(Tensor input, Scalar? min=None, Scalar? max=None) -> Tensor",
-    "The element, kept between min and max.", {Trait::elementwise}, clamp_cpu};
+    "clamp(Tensor input, Tensor|Scalar? min=None, Tensor|Scalar? max=None) -> Tensor",
+    "The element, kept between min and max: numbers or tensors.", {Trait::elementwise}, clamp_cpu};
 const Register register_prelu{
     "prelu(Tensor input, Tensor weight) -> Tensor",
     "The element where it is positive, otherwise weight times it: one weight for all, or one "

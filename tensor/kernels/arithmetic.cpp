@@ -1,5 +1,6 @@
 // The arithmetic ops: add, mul, pow, maximum, ...
 #include <cmath>
+#include <string_view>
 
 #include "tensor/elementwise.h"
 
@@ -27,6 +28,15 @@ void add_cpu(Call& call) {
 void sub_cpu(Call& call) {
   if (!is_one(call.value(2))) return add_scaled(call, negated(call.value(2)));
   elementwise_kernel<Function::sub, TypeRule::numeric, 2>(call);
+}
+
+// Division: exact, or with the quotient rounded down or toward zero.
+void div_cpu(Call& call) {
+  if (!call.has(2)) return elementwise_kernel<Function::div, TypeRule::floating, 2>(call);
+  const std::string_view mode = call.text(2);
+  if (mode == "floor") return elementwise_kernel<Function::floor_divide, TypeRule::numeric, 2>(call);
+  check(mode == "trunc", "div(): rounding_mode must be 'trunc', 'floor' or None, not '", mode, "'");
+  elementwise_kernel<Function::trunc_divide, TypeRule::numeric, 2>(call);
 }
 
 // Powers that are one instruction.
@@ -74,9 +84,10 @@ const Register register_mul{
     "input * other, element by element.", {Trait::elementwise},
     elementwise_kernel<Function::mul, TypeRule::numeric, 2>};
 const Register register_div{
-    "div(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-    "input / other, element by element; integers give a floating result.", {Trait::elementwise},
-    elementwise_kernel<Function::div, TypeRule::floating, 2>};
+    "div(Tensor|Scalar input, Tensor|Scalar other, *, str? rounding_mode=None) -> Tensor",
+    "input / other, element by element; integers give a floating result. The quotient may be "
+    "rounded: 'floor' or 'trunc' (toward zero), which leave the type.",
+    {Trait::elementwise}, div_cpu};
 const Register register_floor_divide{
     "floor_divide(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
     "The quotient rounded down, as Python's //; an integer divided by zero gives 0.",

@@ -7,11 +7,11 @@ namespace {
 
 // One op per operator, looked up at its first use.
 enum Operator { kAdd, kSub, kMul, kDiv, kFloorDivide, kRemainder, kPow, kMatmul, kAnd, kOr, kXor,
-                kEq, kNe, kLt, kLe, kGt, kGe, kNeg, kAbs, kBitwiseNot, kAny };
+                kEq, kNe, kLt, kLe, kGt, kGe, kNeg, kAbs, kBitwiseNot, kAny, kShiftLeft, kShiftRight };
 const OpFunction kOperators[] = {
     {"add"}, {"sub"}, {"mul"}, {"div"}, {"floor_divide"}, {"remainder"}, {"pow"}, {"matmul"},
     {"bitwise_and"}, {"bitwise_or"}, {"bitwise_xor"}, {"eq"}, {"ne"}, {"lt"}, {"le"}, {"gt"}, {"ge"},
-    {"neg"}, {"abs"}, {"bitwise_not"}, {"any"}};
+    {"neg"}, {"abs"}, {"bitwise_not"}, {"any"}, {"bitwise_left_shift"}, {"bitwise_right_shift"}};
 
 // The general case of an operand: subclasses, Python and NumPy numbers, arrays. A number
 // becomes a 0-d tensor where the op takes tensors only.
@@ -176,6 +176,8 @@ void add_number_slots(std::vector<PyType_Slot>& slots) {
       slot(Py_nb_and, binary<kAnd>),
       slot(Py_nb_or, binary<kOr>),
       slot(Py_nb_xor, binary<kXor>),
+      slot(Py_nb_lshift, binary<kShiftLeft>),
+      slot(Py_nb_rshift, binary<kShiftRight>),
       slot(Py_nb_inplace_add, in_place<kAdd>),
       slot(Py_nb_inplace_subtract, in_place<kSub>),
       slot(Py_nb_inplace_multiply, in_place<kMul>),
@@ -186,6 +188,8 @@ void add_number_slots(std::vector<PyType_Slot>& slots) {
       slot(Py_nb_inplace_and, in_place<kAnd>),
       slot(Py_nb_inplace_or, in_place<kOr>),
       slot(Py_nb_inplace_xor, in_place<kXor>),
+      slot(Py_nb_inplace_lshift, in_place<kShiftLeft>),
+      slot(Py_nb_inplace_rshift, in_place<kShiftRight>),
       slot(Py_nb_negative, unary<kNeg>),
       slot(Py_nb_positive, positive),
       slot(Py_nb_absolute, unary<kAbs>),

@@ -1,0 +1,54 @@
+// Derivatives of the arithmetic that few programs need.
+#include "autograd/derivative.h"
+
+namespace relume {
+namespace {
+
+constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kDegree = 3.14159265358979323846 / 180;
+
+const OpFunction ldexp{"ldexp"}, isnan{"isnan"}, isfinite{"isfinite"}, logical_or{"logical_or"};
+
+// At the origin the distance has no slope: a gradient of 0, not of 0 / 0.
+template <int argument>
+Tensor hypot_backward(Backward& b) {
+  const Tensor out = b.out(), zero = ops::eq(out, 0);
+  return ops::where(zero, 0, b.grad() * b.in(argument) / ops::where(zero, 1, out));
+}
+const Derive derive_hypot{"hypot", {
+    {0, saves(0) | saves_output(), hypot_backward<0>},
+    {1, saves(1) | saves_output(), hypot_backward<1>}}};
+
+const Derive derive_ldexp{"ldexp", {
+    {0, saves(1), [](Backward& b) { return ldexp(b.grad(), b.operand(1)); }},
+    {1, saves_output(), [](Backward& b) { return b.grad() * b.out() * kLn2; }}}};
+const Derive derive_frexp{"frexp", {
+    {0, saves_output(1), [](Backward& b) { return ldexp(b.grad(), -b.out(1)); }}}};
+
+// The ratio of the signs; 0 at 0, where it jumps.
+const Derive derive_copysign{"copysign", {
+    {0, saves(0) | saves_output(), [](Backward& b) {
+       return b.grad() * (ops::sign(b.in(0)) * ops::sign(b.out()));
+     }},
+    {1, saves_nothing, [](Backward& b) { return ops::zeros_like(b.grad()); }}}};
+
+// The first argument gets the gradient of equal ones.
+Tensor first_is_taken(Backward& b, const OpFunction& compare) {
+  return logical_or(compare(b.operand(0), b.operand(1)), ops::ne(b.operand(1), b.operand(1)));
+}
+const Derive derive_fmax{"fmax", {
+    {0, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::ge), b.grad(), 0); }},
+    {1, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::ge), 0, b.grad()); }}}};
+const Derive derive_fmin{"fmin", {
+    {0, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::le), b.grad(), 0); }},
+    {1, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::le), 0, b.grad()); }}}};
+
+const Derive derive_deg2rad{"deg2rad", {
+    {0, saves_nothing, [](Backward& b) { return b.grad() * kDegree; }}}};
+const Derive derive_rad2deg{"rad2deg", {
+    {0, saves_nothing, [](Backward& b) { return b.grad() * (1 / kDegree); }}}};
+const Derive derive_nan_to_num{"nan_to_num", {
+    {0, saves(0), [](Backward& b) { return ops::where(isfinite(b.in(0)), b.grad(), 0); }}}};
+
+}  // namespace
+}  // namespace relume

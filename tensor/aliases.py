@@ -1,0 +1,88 @@
+"""Second names of ops, as NumPy and PyTorch have them: functions, methods and in-place methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relume import _C
+from relume._C import Tensor
+
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "divide": "div",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "sgn": "sign",
+    "subtract": "sub",
+    "trapz": "trapezoid",
+    "true_divide": "div",
+}
+
+
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """The element, at most `max`: a number or a tensor.
+
+    >>> import relume as rl
+    >>> rl.clamp_max(rl.tensor([1, 5]), 3)
+    tensor([1, 3])
+    """
+    return _C.ops["clamp"](input, None, max)
+
+
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """The element, at least `min`: a number or a tensor.
+
+    >>> import relume as rl
+    >>> rl.clamp_min(rl.tensor([1, 5]), 3)
+    tensor([3, 5])
+    """
+    return _C.ops["clamp"](input, min, None)
+
+
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself.
+
+    >>> import relume as rl
+    >>> rl.positive(rl.tensor([-1]))
+    tensor([-1])
+    """
+    return input
+
+
+def _polygamma(tensor: Tensor, n: int) -> Tensor:
+    """relume.polygamma(n, tensor)."""
+    return _C.ops["polygamma"](n, tensor)
+
+
+FUNCTIONS = (clamp_max, clamp_min, positive)
+
+
+def functions() -> dict[str, Any]:
+    """The aliases as functions of `relume`."""
+    return {alias: _C.ops[name] for alias, name in ALIASES.items() if name in _C.ops}
+
+
+def install() -> None:
+    """Adds the aliases to Tensor, and methods whose tensor is not the first argument."""
+    for alias, name in ALIASES.items():
+        for suffix in ("", "_"):
+            method = getattr(Tensor, name + suffix, None)
+            if method is not None and not hasattr(Tensor, alias + suffix):
+                setattr(Tensor, alias + suffix, method)
+    for function in FUNCTIONS:
+        setattr(Tensor, function.__name__, function)
+    Tensor.polygamma = _polygamma

@@ -25,7 +25,7 @@ from relume.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from relume.tensor import as_tensor, from_dlpack, from_numpy, tensor
+from relume.tensor import as_tensor, from_dlpack, from_numpy, special, tensor
 from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
@@ -75,6 +75,7 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
     "set_num_threads",
+    "special",
     "tensor",
     "uint8",
 ]

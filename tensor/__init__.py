@@ -5,15 +5,25 @@ adds the Python parts (printing, conversions, methods with several meanings) to
 `relume.Tensor`.
 """
 
-from relume.tensor import dtypes, functions, in_place, interop, printing, processes, serialization
+from relume.tensor import (
+    aliases,
+    dtypes,
+    functions,
+    in_place,
+    interop,
+    printing,
+    processes,
+    serialization,
+)
 from relume.tensor.creation import as_tensor, from_dlpack, from_numpy, tensor
 
 __all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
 
 functions.install()
 in_place.install()
+aliases.install()
 interop.install()
 printing.install()
 processes.install()
 serialization.install()
-del dtypes
+del aliases, dtypes

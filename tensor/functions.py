@@ -9,16 +9,16 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-import numpy as np
-
 from relume import _C
 from relume._C import Tensor
 from relume.tensor import (
+    aliases,
     convolution,
     dtype_limits,
     dtypes,
     index_functions,
     list_functions,
+    order_functions,
     random_functions,
 )
 from relume.tensor.devices import check_device, device
@@ -89,16 +89,6 @@ def split(input: Tensor, split_size: Any, dim: int = 0, *, axis: int | None = No
     return _ops["split"](input, sizes or [0], dim)
 
 
-def argsort(input: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """Positions that would sort a tensor along a dimension.
-
-    >>> import relume as rl
-    >>> rl.argsort(rl.tensor([3, 1, 2]))
-    tensor([1, 2, 0])
-    """
-    return _ops["sort"](input, dim, descending)[1]
-
-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Have two tensors the same shape and elements? NaN equals nothing.
 
@@ -122,8 +112,7 @@ def allclose(
     >>> rl.allclose(rl.tensor([1.0]), rl.tensor([1.0 + 1e-7]))
     True
     """
-    a, b = (x.detach().to(dtypes.float64).numpy() for x in (input, other))
-    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return bool(_ops["isclose"](input, other, rtol, atol, equal_nan).all())
 
 
 def is_tensor(value: Any) -> bool:
@@ -217,16 +206,17 @@ def arange(
 WRITTEN_HERE = (
     allclose,
     arange,
-    argsort,
     equal,
     is_tensor,
     max,
     min,
     split,
     *convolution.FUNCTIONS,
+    *aliases.FUNCTIONS,
     *dtype_limits.FUNCTIONS,
     *index_functions.FUNCTIONS,
     *list_functions.FUNCTIONS,
+    *order_functions.FUNCTIONS,
     *random_functions.FUNCTIONS,
 )
 
@@ -237,6 +227,7 @@ def public_functions() -> dict[str, Any]:
     for row in _C.registry():
         if not {"internal", "method_only", "in_place"} & set(row["traits"]):
             functions[row["name"]] = _ops[row["name"]]
+    functions.update(aliases.functions())
     functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions
 
@@ -269,7 +260,6 @@ def install() -> None:
     """Adds the methods to Tensor."""
     attributes: dict[str, Any] = {
         "allclose": allclose,
-        "argsort": argsort,
         "equal": equal,
         "max": max,
         "min": min,
@@ -290,6 +280,7 @@ def install() -> None:
         **{name: _converter(kind) for name, kind in _CONVERSIONS.items()},
         **index_functions.METHODS,
         **list_functions.METHODS,
+        **order_functions.METHODS,
     }
     for name, value in attributes.items():
         setattr(Tensor, name, value)

@@ -7,7 +7,7 @@
 namespace relume {
 namespace {
 
-const OpFunction flip{"flip"}, cumsum{"cumsum"}, scatter{"scatter"};
+const OpFunction scatter{"scatter"};
 
 DimSet dims_of(Backward& b, int argument) {
   const int ndim = b.shape(0).count;
@@ -163,14 +163,6 @@ const Derive derive_logsumexp{"logsumexp", {
     {0, saves(0) | saves_output(), [](Backward& b) {
        const DimSet dims = dims_of(b, 1);
        return restored(b, b.grad(), dims) * ops::exp(b.in(0) - restored(b, b.out(), dims));
-     }}}};
-
-const Derive derive_cumsum{"cumsum", {
-    {0, saves_nothing, [](Backward& b) {
-       if (b.shape(0).count == 0) return b.grad();
-       const int64_t dim = b.integer(1);
-       const IntSpan dims(&dim, 1);
-       return flip(cumsum(flip(b.grad(), dims), dim), dims);
      }}}};
 
 }  // namespace

@@ -189,45 +189,6 @@ void sum_to_cpu(Call& call) {
   if (target.body() != out.body()) copy(out, target);
 }
 
-// Running sums along a dimension, in double (in int64 for integers).
-template <class T, class Result>
-void running_sums(const Tensor& out, const Tensor& input, int dim) {
-  using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
-  const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
-  const int64_t step = input.ndim() > 0 ? input.stride(dim) : 1;
-  int64_t inner = 1;
-  for (int i = dim + 1; i < input.ndim(); ++i) inner *= input.size(i);
-  const int64_t lines = length > 0 ? input.numel() / length : 0;
-  for (int64_t line = 0; line < lines; ++line) {
-    // Where this line starts, in the input of any layout and the contiguous output.
-    int64_t from = 0, rest = line;
-    for (int i = input.ndim() - 1; i >= 0; --i) {
-      if (i == dim) continue;
-      from += rest % input.size(i) * input.stride(i);
-      rest /= input.size(i);
-    }
-    const T* source = input.data_as<T>() + from;
-    Result* target = out.data_as<Result>() + line / inner * inner * length + line % inner;
-    Sum sum = 0;
-    for (int64_t i = 0; i < length; ++i) {
-      sum += static_cast<Sum>(source[i * step]);
-      target[i * inner] = static_cast<Result>(sum);
-    }
-  }
-}
-
-void cumsum_cpu(Call& call) {
-  const Tensor input = call.tensor(0);
-  const int dim = wrap_dim(call.integer(1), input.ndim());
-  const DType dtype = is_floating(input.dtype()) ? input.dtype() : DType::int64;
-  const Tensor result = empty(input.shape(), dtype);
-  visit(input.dtype(), [&](auto example) {
-    using T = decltype(example);
-    running_sums<T, std::conditional_t<std::is_integral_v<T>, int64_t, T>>(result, input, dim);
-  });
-  call.set_output(0, result);
-}
-
 const Register register_sum{
     "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     "The sum along dimensions, or of all elements; integers and bool are summed in int64.", {},
@@ -285,9 +246,6 @@ const Register register_norm{
 const Register register_logsumexp{
     "logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor",
     "log(sum(exp(input))) along dimensions, without overflow.", {}, logsumexp_cpu};
-const Register register_cumsum{
-    "cumsum(Tensor input, int dim) -> Tensor", "The running sum along a dimension.", {},
-    cumsum_cpu};
 const Register register_sum_to{
     "sum_to(Tensor input, int[] shape) -> Tensor",
     "The sum over repeated places, so that the result has the shape that broadcast to the "

@@ -1,42 +1,19 @@
 // sort and topk. Every element becomes an unsigned key that orders as the element does
 // (NaN above everything), and keys are sorted together with the positions they came from.
 #include <algorithm>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/dense.h"
+#include "tensor/kernels/order_key.h"
 #include "tensor/kernels/views.h"
 #include "tensor/parallel.h"
 
 namespace relume {
 namespace {
-
-template <std::size_t size>
-using Unsigned = std::conditional_t<size <= 4, uint32_t, uint64_t>;
-
-template <class T>
-auto order_key(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return order_key(static_cast<float>(value));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    using Key = Unsigned<sizeof(T)>;
-    if (value != value) return std::numeric_limits<Key>::max();
-    const T positive_zero = value + T(0);  // -0 and 0 are equal
-    Key bits;
-    std::memcpy(&bits, &positive_zero, sizeof bits);
-    const Key sign = Key(1) << (8 * sizeof(Key) - 1);
-    return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
-  } else {
-    using Key = Unsigned<sizeof(T)>;
-    const Key lowest = static_cast<Key>(static_cast<int64_t>(std::numeric_limits<T>::min()));
-    return static_cast<Key>(static_cast<Key>(value) - lowest);
-  }
-}
 
 // A key and the position it came from; keys of 32 bits share one word with the position.
 struct Packed {
@@ -229,9 +206,9 @@ void topk_cpu(Call& call) {
 }
 
 const Register register_sort{
-    "sort(Tensor input, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
-    "The elements in order along a dimension and their indices; equal ones keep their order, NaN "
-    "counts as the largest.",
+    "sort(Tensor input, int dim=-1, bool descending=False, *, bool stable=True) -> (Tensor, Tensor)",
+    "The elements in order along a dimension and their indices; equal ones keep their order "
+    "(whatever `stable` says), NaN counts as the largest.",
     {}, sort_cpu};
 const Register register_topk{
     "topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor, Tensor)",

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 from relume import _C
+from relume.tensor import aliases
 from relume.tensor.functions import WRITTEN_HERE
 
 TEMPLATES = Path(__file__).parent
@@ -37,6 +38,8 @@ OPERATORS = {
     "and": "bitwise_and",
     "or": "bitwise_or",
     "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
 }
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -114,6 +117,10 @@ def methods() -> str:
         lines.append(declaration(name, _C.ops[name], row, "    ", is_method=True))
         if row["has_in_place_form"]:
             lines.append(declaration(f"{name}_", _C.ops[name], row, "    ", is_method=True))
+    for alias, name in aliases.ALIASES.items():
+        for suffix in ("", "_"):
+            if hasattr(_C.Tensor, alias + suffix):
+                lines.append(f"    {alias}{suffix} = {name}{suffix}")
     for name in OPERATORS:
         for prefix in ("", "r", "i"):
             if (name, prefix) != ("matmul", "i"):
@@ -134,6 +141,7 @@ def functions() -> str:
         hidden = {"internal", "method_only", "in_place"} & set(row["traits"])
         if not hidden and row["name"] not in WRITTEN_BY_HAND:
             lines.append(declaration(row["name"], _C.ops[row["name"]], row, "", is_method=False))
+    lines += [f"{alias} = {name}" for alias, name in aliases.ALIASES.items()]
     return "\n".join(lines)
 
 

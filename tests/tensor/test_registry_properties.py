@@ -179,8 +179,8 @@ def test_in_place_form_gives_the_same(row):
 
 @pytest.mark.parametrize("row", SAMPLED, ids=lambda row: row["name"])
 def test_float32_gives_what_float64_gives(row):
-    if row["name"] == "to_dtype":
-        pytest.skip("the type is an argument")
+    if row["name"] in ("to_dtype", "float_power"):
+        pytest.skip("the type is given")
 
     def narrow(tensor):
         return tensor.to(rl.float32) if tensor.dtype == rl.float64 else tensor.clone()

@@ -1,5 +1,7 @@
 // Derivatives of pooling, padding, upsampling, dropout and embedding: all linear once it is known
 // which elements are taken.
+#include <string_view>
+
 #include "autograd/derivative.h"
 
 namespace relume {
@@ -94,8 +96,16 @@ const Derive derive_adaptive_back1{"adaptive_avg_pool1d_backward", {{0, saves_no
 const Derive derive_adaptive_back2{"adaptive_avg_pool2d_backward", {{0, saves_nothing, adaptive_second_gradient<2>}}};
 const Derive derive_adaptive_back3{"adaptive_avg_pool3d_backward", {{0, saves_nothing, adaptive_second_gradient<3>}}};
 
-const Derive derive_pad{"pad", {
-    {0, saves_nothing, [](Backward& b) { return ops::pad_backward(b.grad(), b.shape(0), b.value(1), b.value(2)); }}}};
+// What was added as a constant is cut off again: padding by as much less.
+Tensor pad_gradient(Backward& b) {
+  if (std::string_view(b.value(2).text) != "constant") {
+    return ops::pad_backward(b.grad(), b.shape(0), b.value(1), b.value(2));
+  }
+  std::vector<int64_t> sides = b.integers(1).vector();
+  for (int64_t& side : sides) side = -side;
+  return ops::pad(b.grad(), sides);
+}
+const Derive derive_pad{"pad", {{0, saves_nothing, pad_gradient}}};
 const Derive derive_pad_backward{"pad_backward", {
     {0, saves_nothing, [](Backward& b) { return ops::pad(b.grad(), b.value(2), b.value(3)); }}}};
 

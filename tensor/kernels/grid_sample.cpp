@@ -5,21 +5,26 @@
 
 #include "tensor/copy.h"
 #include "tensor/kernels/best_isa.h"
-#include "tensor/kernels/grid_sampling.h"
+#include "tensor/kernels/grid_sampling_loops.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/resampling_loops.h"
+#include "tensor/kernels/volume.h"
 #include "tensor/ops.h"
 
 namespace relume {
 
 RELUME_PER_ISA(ResamplingLoops, resampling_loops)
+RELUME_PER_ISA(GridSamplingLoops, grid_sampling_loops)
 
 namespace {
 
-constexpr int64_t kBlockPoints = 4096;  // whose tables stay in the cache
+constexpr int64_t kBlockPoints = 1024;  // whose tables stay in the cache
 
 const ResamplingLoopsOf<float>& loops_for(float) { return best_resampling_loops().float32; }
 const ResamplingLoopsOf<double>& loops_for(double) { return best_resampling_loops().float64; }
+
+const GridSamplingLoopsOf<float>& grid_loops_for(float) { return best_grid_sampling_loops().float32; }
+const GridSamplingLoopsOf<double>& grid_loops_for(double) { return best_grid_sampling_loops().float64; }
 
 // Derivative orders along width, height, depth: in the order of a point's coordinates.
 using Orders = std::array<int64_t, 3>;
@@ -94,74 +99,94 @@ Sampler sampler_of(const Call& call, IntSpan input, int grid_at, int rule_at) {
   return sampler;
 }
 
+void check_grid_type(const Call& call, const Sampler& sampler, DType dtype) {
+  check<TypeError>(sampler.grid.dtype() == dtype, call.op.name(),
+                   ": the grid must not have a wider type than the input");
+}
+
 // The elements that a run of points takes and their weights: `taps` rows of one number per point.
 template <class T>
-struct Table {
-  int64_t taps;
-  std::vector<int32_t> places;
-  std::vector<T> weights;
-
-  explicit Table(int64_t taps) : taps(taps), places(taps * kBlockPoints), weights(taps * kBlockPoints) {}
+class Table {
+ public:
+  explicit Table(const Sampler& sampler)
+      : sampler_(sampler), places_(kRoom * kBlockPoints), weights_(kRoom * kBlockPoints) {}
 
   // For points [begin, end) of a sample.
-  void fill(const Sampler& sampler, int64_t sample, int64_t begin, int64_t end, const Orders& orders) {
-    const T* grid = sampler.grid.data_as<const T>() + sample * sampler.points * sampler.dims;
-    const int64_t count = end - begin;
-    parallel_for(begin, end, 256, [&](int64_t first, int64_t last) {
-      for (int64_t point = first; point < last; point++) {
-        fill_point(sampler, grid + point * sampler.dims, orders, point - begin, count);
-      }
-    });
+  void fill(int64_t sample, int64_t begin, int64_t end, const Orders& orders) {
+    const GridSamplingLoopsOf<T>& loops = grid_loops_for(T{});
+    const int64_t dims = sampler_.dims, count = end - begin, each = sampler_.rule.taps();
+    const T* points = sampler_.grid.data_as<const T>() + (sample * sampler_.points + begin) * dims;
+    for (int64_t dim = 0; dim < dims; dim++) {
+      loops.along(points + dim, dims, count, sampler_.input[2 - dim], sampler_.rule, orders[dim],
+                  part(dim * kMostTaps, each));
+    }
+    taps_ = part(3 * kMostTaps, each * each);
+    loops.combine(part(kMostTaps, each), part(0, each), sampler_.input[2], count, taps_);
+    if (dims == 3) {  // rows of planes first, then elements of rows
+      const Taps<T> rows = part(7 * kMostTaps, each * each);
+      loops.combine(part(2 * kMostTaps, each), part(kMostTaps, each), sampler_.input[1], count, rows);
+      taps_ = part(3 * kMostTaps, each * each * each);
+      loops.combine(rows, part(0, each), sampler_.input[2], count, taps_);
+    }
+    loops.bring_inside(taps_, count);
+  }
+
+  const Taps<T>& taps() const { return taps_; }
+  void gather(const T* plane, int64_t count, T* result) const {
+    loops_for(T{}).gather(plane, taps_.places, taps_.weights, taps_.taps, count, result);
   }
 
  private:
-  void fill_point(const Sampler& sampler, const T* point, const Orders& orders, int64_t at, int64_t count) {
-    const int each = sampler.rule.taps();
-    const AxisTaps across(point[0], sampler.input[2], sampler.rule, orders[0]);
-    const AxisTaps down(point[1], sampler.input[1], sampler.rule, orders[1]);
-    const AxisTaps deep(sampler.dims == 3 ? point[2] : T(0), sampler.input[0], sampler.rule,
-                        sampler.dims == 3 ? orders[2] : 0);
-    const int depth_taps = sampler.dims == 3 ? each : 1;
-    int64_t tap = 0;
-    for (int d = 0; d < depth_taps; d++) {
-      const int64_t depth = sampler.dims == 3 ? deep.places[d] : 0;
-      const double depth_weight = sampler.dims == 3 ? deep.weights[d] : 1;
-      for (int h = 0; h < each; h++) {
-        for (int w = 0; w < each; w++, tap++) {
-          const bool outside = depth < 0 || down.places[h] < 0 || across.places[w] < 0;
-          const int64_t place = (depth * sampler.input[1] + down.places[h]) * sampler.input[2] + across.places[w];
-          places[tap * count + at] = outside ? 0 : static_cast<int32_t>(place);
-          weights[tap * count + at] =
-              outside ? T(0) : static_cast<T>(depth_weight * down.weights[h] * across.weights[w]);
-        }
-      }
-    }
+  // Three dimensions with 4 rows each, up to 16 for their combination, 4 for rows of volumes.
+  static constexpr int64_t kRoom = 8 * kMostTaps;
+
+  Taps<T> part(int64_t row, int64_t taps) {
+    return {taps, places_.data() + row * kBlockPoints, weights_.data() + row * kBlockPoints};
   }
+
+  const Sampler& sampler_;
+  std::vector<int32_t> places_;
+  std::vector<T> weights_;
+  Taps<T> taps_{};
 };
 
-// Calls f(sample, first point, end point) for blocks of points.
-template <class Function>
-void for_each_block(const Sampler& sampler, const Function& function) {
-  for (int64_t sample = 0; sample < sampler.batch; sample++) {
-    for (int64_t begin = 0; begin < sampler.points; begin += kBlockPoints) {
-      function(sample, begin, std::min(sampler.points, begin + kBlockPoints));
+// Calls f(task, scratch) for all tasks; each thread has a scratch of its own, made beforehand.
+template <class Scratch, class Function>
+void for_tasks(const Sampler& sampler, int64_t tasks, int64_t work, const Function& function) {
+  const int64_t workers = std::max<int64_t>(1, std::min({work / kParallelGrain, tasks, int64_t{num_threads()}}));
+  std::vector<Scratch> scratch;
+  for (int64_t i = 0; i < workers; i++) scratch.emplace_back(sampler);
+  parallel_for(0, workers, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t worker = begin; worker < end; worker++) {
+      for (int64_t task = tasks * worker / workers; task < tasks * (worker + 1) / workers; task++) {
+        function(task, scratch[worker]);
+      }
     }
-  }
+  });
+}
+
+// Calls f(sample, first point, end point, scratch) for blocks of points, on several threads.
+template <class Scratch, class Function>
+void for_each_block(const Sampler& sampler, const Function& function) {
+  const int64_t blocks = (sampler.points + kBlockPoints - 1) / kBlockPoints;
+  const int64_t work = sampler.batch * sampler.points * sampler.channels * sampler.taps();
+  for_tasks<Scratch>(sampler, sampler.batch * blocks, work, [&](int64_t task, Scratch& scratch) {
+    const int64_t begin = task % blocks * kBlockPoints;
+    function(task / blocks, begin, std::min(sampler.points, begin + kBlockPoints), scratch);
+  });
 }
 
 void sample(Call& call, const Sampler& sampler, const Orders& orders) {
   compute_floating(call, sampler.output_shape(), [&](const Tensor& input, const Tensor& out, auto zero) {
     using T = decltype(zero);
-    check<TypeError>(sampler.grid.dtype() == input.dtype(), call.op.name(), ": the grid has a wider type than the input");
-    Table<T> table(sampler.taps());
-    for_each_block(sampler, [&](int64_t sample, int64_t begin, int64_t end) {
-      table.fill(sampler, sample, begin, end, orders);
-      for_planes(sampler.channels, (end - begin) * table.taps, [&](int64_t channel) {
+    check_grid_type(call, sampler, input.dtype());
+    for_each_block<Table<T>>(sampler, [&](int64_t sample, int64_t begin, int64_t end, Table<T>& table) {
+      table.fill(sample, begin, end, orders);
+      for (int64_t channel = 0; channel < sampler.channels; channel++) {
         const int64_t plane = sample * sampler.channels + channel;
-        loops_for(zero).gather(input.data_as<const T>() + plane * sampler.input.product(), table.places.data(),
-                               table.weights.data(), table.taps, end - begin,
-                               out.data_as<T>() + plane * sampler.points + begin);
-      });
+        table.gather(input.data_as<const T>() + plane * sampler.input.product(), end - begin,
+                     out.data_as<T>() + plane * sampler.points + begin);
+      }
     });
   });
 }
@@ -175,6 +200,17 @@ void grid_sample_slope_cpu(Call& call) {
   sample(call, sampler, orders_argument(call, 5, sampler.dims));
 }
 
+template <class T>
+void scatter(const Taps<T>& taps, const T* source, int64_t count, T* plane) {
+  for (int64_t tap = 0; tap < taps.taps; tap++) {
+    const int32_t* places = taps.places + tap * count;
+    const T* weights = taps.weights + tap * count;
+    for (int64_t i = 0; i < count; i++) {
+      if (weights[i] != T(0)) plane[places[i]] += weights[i] * source[i];
+    }
+  }
+}
+
 // grid_sample_adjoint(grad_output, grid, input_shape, mode, padding_mode, align_corners, orders)
 void grid_sample_adjoint_cpu(Call& call) {
   const IntSpan shape = shape_argument(call, 2);
@@ -185,28 +221,46 @@ void grid_sample_adjoint_cpu(Call& call) {
         call.tensor(0).shape(), ", but the samples have ", IntSpan(expected));
   compute_floating(call, shape, [&](const Tensor& grad, const Tensor& out, auto zero) {
     using T = decltype(zero);
-    const int64_t elements = sampler.input.product();
-    for_planes(sampler.batch * sampler.channels, elements,
-               [&](int64_t plane) { std::fill_n(out.data_as<T>() + plane * elements, elements, T(0)); });
-    Table<T> table(sampler.taps());
-    for_each_block(sampler, [&](int64_t sample, int64_t begin, int64_t end) {
-      table.fill(sampler, sample, begin, end, orders);
-      const int64_t count = end - begin;
-      for_planes(sampler.channels, count * table.taps, [&](int64_t channel) {
-        const int64_t plane = sample * sampler.channels + channel;
-        const T* source = grad.data_as<const T>() + plane * sampler.points + begin;
-        T* target = out.data_as<T>() + plane * elements;
-        for (int64_t tap = 0; tap < table.taps; tap++) {
-          const int32_t* places = table.places.data() + tap * count;
-          const T* weights = table.weights.data() + tap * count;
-          for (int64_t i = 0; i < count; i++) {
-            if (weights[i] != T(0)) target[places[i]] += weights[i] * source[i];
-          }
+    check_grid_type(call, sampler, grad.dtype());
+    const int64_t elements = sampler.input.product(), channels = sampler.channels;
+    // Threads add to planes of their own: of other samples or, with few samples, of other channels.
+    const int64_t parts = sampler.batch >= num_threads() ? 1 : std::min<int64_t>(channels, num_threads());
+    const int64_t work = sampler.batch * channels * (elements + sampler.points * sampler.taps());
+    for_tasks<Table<T>>(sampler, sampler.batch * parts, work, [&](int64_t task, Table<T>& table) {
+      const int64_t sample = task / parts, part = task % parts;
+      const int64_t first = sample * channels + channels * part / parts;
+      const int64_t last = sample * channels + channels * (part + 1) / parts;
+      std::fill_n(out.data_as<T>() + first * elements, (last - first) * elements, T(0));
+      for (int64_t begin = 0; begin < sampler.points; begin += kBlockPoints) {
+        const int64_t count = std::min(sampler.points - begin, kBlockPoints);
+        table.fill(sample, begin, begin + count, orders);
+        for (int64_t plane = first; plane < last; plane++) {
+          scatter(table.taps(), grad.data_as<const T>() + plane * sampler.points + begin, count,
+                  out.data_as<T>() + plane * elements);
         }
-      });
+      }
     });
   });
 }
+
+template <class T>
+struct SlopeTable : Table<T> {
+  const Sampler& sampler;
+  std::vector<T> sums, slopes;
+
+  explicit SlopeTable(const Sampler& sampler)
+      : Table<T>(sampler), sampler(sampler), sums(kBlockPoints), slopes(kBlockPoints) {}
+
+  // Over channels, of the slope of a sample times its gradient.
+  void sum_slopes(int64_t channels, const T* planes, const T* grad, int64_t count) {
+    std::fill(sums.begin(), sums.end(), T(0));
+    for (int64_t channel = 0; channel < channels; channel++) {
+      this->gather(planes + channel * sampler.input.product(), count, slopes.data());
+      const T* factors = grad + channel * sampler.points;
+      for (int64_t i = 0; i < count; i++) sums[i] += factors[i] * slopes[i];
+    }
+  }
+};
 
 // grid_sample_grid_gradient(grad_output, input, grid, mode, padding_mode, align_corners): along each
 // dimension, the sum over channels of grad_output times the slope of the samples.
@@ -218,25 +272,17 @@ void grid_sample_grid_gradient_cpu(Call& call) {
   compute_floating(call, sampler.grid_shape, [&](const Tensor& grad, const Tensor& out, auto zero) {
     using T = decltype(zero);
     const Tensor input = contiguous_copy_if_needed(as_type(call.tensor(1), grad.dtype()));
-    const int64_t elements = sampler.input.product(), dims = sampler.dims;
-    Table<T> table(sampler.taps());
-    std::vector<T> sums(kBlockPoints), slopes(kBlockPoints);
-    for_each_block(sampler, [&](int64_t sample, int64_t begin, int64_t end) {
-      const int64_t count = end - begin;
+    check_grid_type(call, sampler, grad.dtype());
+    for_each_block<SlopeTable<T>>(sampler, [&](int64_t sample, int64_t begin, int64_t end, SlopeTable<T>& table) {
+      const int64_t dims = sampler.dims, first = sample * sampler.channels;
       for (int64_t dim = 0; dim < dims; dim++) {
         Orders orders{};
         orders[dim] = 1;
-        table.fill(sampler, sample, begin, end, orders);
-        std::fill(sums.begin(), sums.end(), T(0));
-        for (int64_t channel = 0; channel < sampler.channels; channel++) {
-          const int64_t plane = sample * sampler.channels + channel;
-          loops_for(zero).gather(input.data_as<const T>() + plane * elements, table.places.data(),
-                                 table.weights.data(), table.taps, count, slopes.data());
-          const T* factors = grad.data_as<const T>() + plane * sampler.points + begin;
-          for (int64_t i = 0; i < count; i++) sums[i] += factors[i] * slopes[i];
-        }
+        table.fill(sample, begin, end, orders);
+        table.sum_slopes(sampler.channels, input.data_as<const T>() + first * sampler.input.product(),
+                         grad.data_as<const T>() + first * sampler.points + begin, end - begin);
         T* target = out.data_as<T>() + (sample * sampler.points + begin) * dims + dim;
-        for (int64_t i = 0; i < count; i++) target[i * dims] = sums[i];
+        for (int64_t i = 0; i < end - begin; i++) target[i * dims] = table.sums[i];
       }
     });
   });

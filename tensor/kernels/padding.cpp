@@ -35,6 +35,10 @@ struct DimensionMap {
     for (int64_t i = 0; i < output; i++) source[i] = find(i - before, mode);
   }
 
+  // The stretch of the output that shows the input unchanged.
+  int64_t first_unchanged() const { return std::min(output, std::max<int64_t>(0, before)); }
+  int64_t last_unchanged() const { return std::max(first_unchanged(), std::min(output, before + input)); }
+
  private:
   int64_t find(int64_t position, PadMode mode) const {
     if (position >= 0 && position < input) return position;
@@ -132,9 +136,7 @@ void pad_rows(const Padding& padding, const T* input, T value, T* output) {
     return;
   }
   const DimensionMap& columns = padding.maps.back();
-  // The stretch that shows the input unchanged.
-  const int64_t first = std::min(columns.output, std::max<int64_t>(0, columns.before));
-  const int64_t last = std::max(first, std::min(columns.output, columns.before + columns.input));
+  const int64_t first = columns.first_unchanged(), last = columns.last_unchanged();
   const auto edge = [&](const T* source, T* target, int64_t from, int64_t to) {
     for (int64_t i = from; i < to; i++)
       target[i] = columns.source[i] < 0 ? value : source[columns.source[i]];
@@ -178,14 +180,23 @@ void add_back_rows(const Padding& padding, const T* grad_output, T* grad_input) 
     return;
   }
   const DimensionMap& columns = padding.maps.back();
+  const int64_t first = columns.first_unchanged(), last = columns.last_unchanged();
+  const auto edge = [&](const T* source, T* target, int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; i++) {
+      const int64_t place = columns.source[i];
+      if (place >= 0) target[place] = static_cast<T>(target[place] + source[i]);
+    }
+  };
   padding.for_each_row([&](int64_t row, int64_t offset) {
     if (offset < 0) return;
     const T* source = grad_output + row * columns.output;
     T* target = grad_input + offset;
-    for (int64_t i = 0; i < columns.output; i++) {
-      const int64_t place = columns.source[i];
-      if (place >= 0) target[place] = static_cast<T>(target[place] + source[i]);
+    edge(source, target, 0, first);
+    const T* middle = source + columns.before;
+    for (int64_t i = first - columns.before; i < last - columns.before; i++) {
+      target[i] = static_cast<T>(target[i] + middle[i]);
     }
+    edge(source, target, last, columns.output);
   });
 }
 

@@ -20,6 +20,7 @@ from relume.legacy_nn import (
     criterion,
     distances,
     dropout,
+    fractional_pooling,
     gmodule,
     linear,
     lookup_table,
@@ -64,6 +65,7 @@ _ROOMS = (
     margin_criterion,
     plane_layers,
     volumetric,
+    fractional_pooling,
 )
 
 __all__ = [

@@ -315,7 +315,10 @@ class TemporalSubSampling(Module):
         draw_uniform(uniform_bound(stdv, self.kW), self.weight, self.bias)
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        sums = input.unfold(-2, int(self.kW), int(self.dW)).sum(-1)
+        frames = input if input.ndim == 3 else input.unsqueeze(0)  # the rows of an image
+        window, step = (int(self.kW), 1), (int(self.dW), 1)
+        sums = rl.avg_pool2d(frames, window, step, divisor_override=1)
+        sums = sums if input.ndim == 3 else sums.squeeze(0)
         return sums * weight + bias
 
 
@@ -348,11 +351,11 @@ class TemporalRowConvolution(Module):
         draw_uniform(uniform_bound(stdv, self.kW * self.inputFrameSize), self.weight, self.bias)
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        frames = input.transpose(-1, -2) if self.featFirst else input
-        kernels = weight.reshape((int(self.inputFrameSize), int(self.kW)))
-        output = (frames.unfold(-2, int(self.kW), int(self.dW)) * kernels).sum(-1)
-        output = output if bias is None else output + bias
-        return output.transpose(-1, -2).contiguous() if self.featFirst else output
+        features = input if self.featFirst else input.transpose(-1, -2)
+        size = int(self.inputFrameSize)
+        kernels = weight.reshape((size, 1, int(self.kW)))
+        output = rl.conv1d(features, kernels, bias, int(self.dW), groups=size)
+        return output if self.featFirst else output.transpose(-1, -2).contiguous()
 
     def __str__(self) -> str:
         step = f", {self.dW}" if self.dW != 1 else ""
@@ -416,3 +419,59 @@ class SpatialConvolutionLocal(PlaneLayer):
         if self.dW != 1 or self.dH != 1 or padded:
             text += f", {self.dW},{self.dH}"
         return f"{self.torch_typename}({text}{f', {self.padW},{self.padH}' if padded else ''})"
+
+
+@register("nn.SpatialDepthWiseConvolution")
+class SpatialDepthWiseConvolution(PlaneLayer):
+    """Convolution over planes, every plane on its own with `nOutputPlane` kernels.
+
+    Args:
+        nInputPlane: planes of the input.
+        nOutputPlane: planes of the output for each of them.
+        kW, kH, dW, dH, padW, padH: as in `SpatialConvolution`.
+
+    As in Torch7, the first forward gives the weights four dimensions.
+    """
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nOutputPlane: int,
+        kW: int,
+        kH: int,
+        dW: int | None = None,
+        dH: int | None = None,
+        padW: int | None = None,
+        padH: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._set_geometry(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+        for name in ("weight", "gradWeight"):
+            self.__dict__[name] = new_parameter(nOutputPlane, nInputPlane * kH * kW)
+        for name in ("bias", "gradBias"):
+            self.__dict__[name] = new_parameter(nOutputPlane, nInputPlane)
+        self.reset()
+
+    def _kernel_shape(self) -> tuple:
+        sizes = (self.nOutputPlane, self.nInputPlane, self.kH, self.kW)
+        return tuple(int(size) for size in sizes)
+
+    def _own_parameters(self) -> list:
+        for kept in (self.weight, self.gradWeight):
+            if kept.ndim == 2 and not kept.requires_grad:
+                kept.resize_(self._kernel_shape())
+        return super()._own_parameters()
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        self._check_input(input)
+        outputs, inputs, *window = self._kernel_shape()
+        kernels = weight.reshape(self._kernel_shape()).transpose(0, 1)
+        return rl.conv2d(
+            input,
+            kernels.reshape((inputs * outputs, 1, *window)),
+            bias if bias is None else bias.transpose(0, 1).reshape((-1,)),
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            1,
+            inputs,
+        )

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
@@ -150,8 +148,8 @@ class SpatialSubSampling(Module):
         planes = (int(self.nInputPlane), 1, 1)
         if weight.ndim > 1:  # the first layout: one constant per plane and place
             weight = weight.reshape((planes[0], -1)).select(1, 0)
-        mean = rl.avg_pool2d(input, (self.kH, self.kW), (self.dH, self.dW))
-        sums = mean * (self.kW * self.kH)
+        window, steps = (self.kH, self.kW), (self.dH, self.dW)
+        sums = rl.avg_pool2d(input, window, steps, divisor_override=1)
         return sums * weight.reshape(planes) + bias.reshape(planes)
 
 
@@ -221,12 +219,12 @@ class SpatialCrossMapLRN(Module):
     def compute(self, input: Tensor) -> Tensor:
         check_planes(self, input)
         size = int(self.size)
-        before = (size - 1) // 2
-        squares = input.square()
-        # Pad the planes: put them last, where `pad` pads.
-        planes_last = rl.pad(squares.transpose(-3, -1), (before, size - 1 - before))
-        sums = planes_last.unfold(-1, size, 1).sum(-1).transpose(-3, -1)
-        return input * (sums * (self.alpha / size) + self.k) ** -self.beta
+        # Torch7 has the smaller half of an even size before a plane, the op after it.
+        planes = input.flip(-3) if size % 2 == 0 else input
+        batch = planes if input.ndim == 4 else planes.unsqueeze(0)
+        output = rl.local_response_norm(batch, size, self.alpha, self.beta, self.k)
+        output = output.reshape(input.shape)
+        return output.flip(-3) if size % 2 == 0 else output
 
 
 @register("nn.SpatialMaxUnpooling")
@@ -244,49 +242,15 @@ class SpatialMaxUnpooling(Module):
         self.pooling = poolingModule
 
     def compute(self, input: Tensor) -> Tensor:
-        height, width = int(self.pooling.iheight), int(self.pooling.iwidth)
-        places = (self.pooling.indices.to(rl.int64) - 1).reshape((*input.shape[:-2], -1))
-        empty = rl.zeros((*input.shape[:-2], height * width), dtype=input.dtype)
-        values = input.reshape(tuple(places.shape))
-        output = empty.scatter(empty.ndim - 1, places, values)
-        return output.reshape((*input.shape[:-2], height, width))
+        size = (int(self.pooling.iheight), int(self.pooling.iwidth))
+        places = self.pooling.indices.to(rl.int64) - 1
+        return rl.max_unpool2d(input, places.reshape(input.shape), 1, output_size=size)
 
     def __str__(self) -> str:
         return f"{self.torch_typename} associated to {self.pooling}"
 
 
-# ---- through small matrices: every row says how the input makes one element ----
-
-
-def averaging_matrix(outputs: int, inputs: int, dtype: Any) -> Tensor:
-    """Row i averages the i-th of `outputs` equal parts of `inputs` elements."""
-    rows = []
-    for i in range(outputs):
-        start, stop = i * inputs // outputs, -(-(i + 1) * inputs // outputs)
-        share = 1.0 / (stop - start)
-        rows.append([share if start <= j < stop else 0.0 for j in range(inputs)])
-    return rl.tensor(rows, dtype=dtype)
-
-
-def interpolation_matrix(outputs: int, inputs: int, dtype: Any) -> Tensor:
-    """Row i interpolates between neighbours; the ends stay where they are. Positions are floats,
-    whatever the type of the elements, as in Torch7."""
-    step = np.float32(inputs - 1) / np.float32(outputs - 1) if outputs > 1 else np.float32(0)
-    rows = np.zeros((outputs, inputs))
-    for i in range(outputs):
-        position = np.float32(step * np.float32(i))
-        left = int(position)
-        part = float(position - np.float32(left))
-        rows[i, left] += 1 - part
-        rows[i, min(left + 1, inputs - 1)] += part
-    return rl.from_numpy(rows).to(dtype)
-
-
-def along(input: Tensor, dim: int, matrix: Tensor) -> Tensor:
-    """Multiplies every vector along a dimension by a matrix."""
-    moved = input.transpose(dim, -1)
-    result = rl.linear(moved.reshape((-1, input.shape[dim])), matrix)
-    return result.reshape((*moved.shape[:-1], matrix.shape[0])).transpose(dim, -1)
+# ---- to a given size ----
 
 
 class AdaptivePooling(Module):
@@ -309,9 +273,7 @@ class SpatialAdaptiveAveragePooling(AdaptivePooling):
 
     def compute(self, input: Tensor) -> Tensor:
         check_planes(self, input)
-        rows = averaging_matrix(int(self.H), input.shape[-2], input.dtype)
-        columns = averaging_matrix(int(self.W), input.shape[-1], input.dtype)
-        return along(along(input, -1, columns), -2, rows)
+        return rl.adaptive_avg_pool2d(input, (int(self.H), int(self.W)))
 
 
 @register("nn.SpatialAdaptiveMaxPooling")
@@ -321,21 +283,20 @@ class SpatialAdaptiveMaxPooling(AdaptivePooling):
 
     def compute(self, input: Tensor) -> Tensor:
         check_planes(self, input)
+        size = (int(self.H), int(self.W))
+        output, flat = rl.adaptive_max_pool2d(input, size)
         height, width = input.shape[-2:]
-        values, columns, rows = [], [], []
-        for i in range(int(self.H)):
-            top, bottom = i * height // self.H, -(-(i + 1) * height // self.H)
-            for j in range(int(self.W)):
-                left, right = j * width // self.W, -(-(j + 1) * width // self.W)
-                window = input.narrow(-2, top, bottom - top).narrow(-1, left, right - left)
-                flat = window.reshape((*input.shape[:-2], -1))
-                value, place = rl.max_with_indices(flat, -1)
-                values.append(value)
-                rows.append(place.detach() // (right - left) + 1)
-                columns.append(place.detach() % (right - left) + 1)
-        shape = (*input.shape[:-2], int(self.H), int(self.W))
-        self.indices = rl.stack([rl.stack(part, -1).reshape(shape) for part in (rows, columns)], 0)
-        return rl.stack(values, -1).reshape(shape)
+        # Torch7 counts from the first element of each window.
+        tops = rl.tensor([i * height // size[0] for i in range(size[0])]).unsqueeze(-1)
+        lefts = rl.tensor([i * width // size[1] for i in range(size[1])])
+        flat = flat.detach()
+        self.indices = rl.stack([flat // width - tops + 1, flat % width - lefts + 1], 0)
+        return output
+
+
+def resampled(input: Tensor, sizes: list[int], mode: str) -> Tensor:
+    """Planes or volumes of another size; corners stay corners."""
+    return rl._C.ops["resample"](input, sizes, mode, True, float_positions=True)
 
 
 @register("nn.SpatialUpSamplingBilinear")
@@ -362,9 +323,7 @@ class SpatialUpSamplingBilinear(Module):
         factor = self.__dict__.get("scale_factor")
         height = int(input.shape[-2] * factor) if factor else int(self.oheight)
         width = int(input.shape[-1] * factor) if factor else int(self.owidth)
-        rows = interpolation_matrix(height, input.shape[-2], input.dtype)
-        columns = interpolation_matrix(width, input.shape[-1], input.dtype)
-        return along(along(input, -1, columns), -2, rows)
+        return resampled(input, [height, width], "bilinear")
 
     def __str__(self) -> str:
         factor = self.__dict__.get("scale_factor")
@@ -398,16 +357,11 @@ class UpSampling(Module):
         dims = [d for d in (-3, -2, -1) if input.ndim + d >= 2]
         factor = self.__dict__.get("scale_factor")
         named = ("odepth", "oheight", "owidth")
-        for dim in dims:
-            size = input.shape[dim]
-            target = int(size * factor) if factor else int(self.__dict__[named[dim + 3]])
-            if self.mode == "nearest":
-                places = [i * size // target for i in range(target)]
-                index = rl.tensor(places, dtype=rl.int64)
-                input = input.index_select(input.ndim + dim, index)
-            else:
-                input = along(input, dim, interpolation_matrix(target, size, input.dtype))
-        return input
+        sizes = [
+            int(input.shape[d] * factor) if factor else int(self.__dict__[named[d + 3]])
+            for d in dims
+        ]
+        return resampled(input, sizes, self.mode)
 
     def __str__(self) -> str:
         factor = self.__dict__.get("scale_factor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import relume as rl
@@ -323,6 +324,84 @@ class TemporalMaxPooling(Module):
                 f"{self}: expected at least {self.kW} frames (TxF, or NxTxF for a batch), "
                 f"got {nested.describe(input)}"
             )
-        output, indices = rl.max_with_indices(input.unfold(-2, self.kW, self.dW), -1)
-        self.indices = indices
-        return output
+        # Frames are the rows of an image.
+        image = input if input.ndim == 3 else input.unsqueeze(0)
+        output, places = rl.max_pool2d_with_indices(image, (self.kW, 1), (self.dW, 1))
+        starts = rl.arange(output.shape[-2]).unsqueeze(-1) * self.dW
+        self.indices = (places // input.shape[-1] - starts).reshape(
+            (*input.shape[:-2], *output.shape[-2:])
+        )
+        return output if input.ndim == 3 else output.squeeze(0)
+
+
+@register("nn.TemporalDynamicKMaxPooling")
+class TemporalDynamicKMaxPooling(Module):
+    """The k largest elements of each feature, in the order of their frames.
+
+    Args:
+        minK: the smallest k.
+        factor: k is this part of the frames (rounded up) where that is more; by default 0.
+
+    Kalchbrenner et al., "A convolutional neural network for modelling sentences", 2014.
+    """
+
+    parameter_names = ()
+    buffer_names = ("indices",)
+    factor = 0.0
+
+    def __init__(self, minK: int, factor: float | None = None) -> None:
+        super().__init__()
+        self.minK = minK
+        self.factor = factor or 0
+
+    def compute(self, input: Tensor) -> Tensor:
+        is_sequence = isinstance(input, Tensor) and input.ndim in (2, 3)
+        frames = input.shape[-2] if is_sequence else 0
+        k = max(int(self.minK), math.ceil(self.factor * frames))
+        if not is_sequence or frames < k:
+            raise ValueError(
+                f"{self}: expected at least {k} frames (TxF, or NxTxF for a batch), "
+                f"got {nested.describe(input)}"
+            )
+        places = rl.topk(input.detach(), k, -2)[1].sort(-2)[0]
+        self.indices = places + 1
+        return input.gather(-2, places)
+
+
+@register("nn.FeatureLPPooling")
+class FeatureLPPooling(Module):
+    """The p-norm of neighbouring features.
+
+    Args:
+        width: features under the window.
+        stride: its step.
+        power: p.
+        batch_mode: True if the first dimension is the batch; features are the next one.
+    """
+
+    parameter_names = ()
+    batch_mode = False
+
+    def __init__(self, width: int, stride: int, power: float, batch_mode: bool | None = None):
+        super().__init__()
+        self.width, self.stride, self.power = width, stride, power
+        self.batch_mode = bool(batch_mode)
+        if width < 1 or stride < 1 or power < 1:
+            raise ValueError("nn.FeatureLPPooling: width, stride and power must be at least 1")
+
+    def compute(self, input: Tensor) -> Tensor:
+        dim = 1 if self.batch_mode else 0
+        if not isinstance(input, Tensor) or input.ndim <= dim or input.shape[dim] < self.width:
+            raise ValueError(
+                f"{self}: expected at least {self.width} features in dimension {dim + 1}, "
+                f"got {nested.describe(input)}"
+            )
+        batch = input.shape[0] if self.batch_mode else 1
+        rows = (input**self.power).reshape((batch, 1, input.shape[dim], -1))
+        window, step = (int(self.width), 1), (int(self.stride), 1)
+        sums = rl.avg_pool2d(rows, window, step, divisor_override=1)
+        shape = (*input.shape[:dim], sums.shape[2], *input.shape[dim + 1 :])
+        return (sums ** (1 / self.power)).reshape(shape)
+
+    def __str__(self) -> str:
+        return f"{self.torch_typename}({self.width}, {self.stride}, {self.power})"

@@ -1,7 +1,4 @@
-"""Layers over volumes: one sample is planes x time x height x width.
-
-They are made of the operations over planes, time step by time step.
-"""
+"""Layers over volumes: one sample is planes x time x height x width."""
 
 from __future__ import annotations
 
@@ -26,25 +23,6 @@ def check_volumes(layer: Any, input: Tensor, planes: int | None = None) -> None:
         )
 
 
-def steps(input: Tensor) -> tuple[Tensor, tuple]:
-    """(N, C, T, H, W) as a batch of planes (N * T, C, H, W), and what turns it back."""
-    samples, planes, time = input.shape[:3]
-    frames = input.transpose(1, 2).reshape((samples * time, planes, *input.shape[3:]))
-    return frames, (samples, time)
-
-
-def volumes(frames: Tensor, sizes: tuple) -> Tensor:
-    """The opposite of `steps`."""
-    return frames.reshape((*sizes, *frames.shape[1:])).transpose(1, 2)
-
-
-def padded_in_time(input: Tensor, before: int, after: int, value: float = 0.0) -> Tensor:
-    """More time steps at both ends."""
-    if before == after == 0:
-        return input
-    return rl.pad(input, (0, 0, 0, 0, before, after), "constant", value)
-
-
 class Volumetric(Module):
     """The base of layers over volumes, with or without a batch."""
 
@@ -59,17 +37,10 @@ class Volumetric(Module):
         self.dT, self.dW, self.dH = strides
         self.padT, self.padW, self.padH = (pad or 0 for pad in pads)
 
-    def compute(self, input: Any, *parameters: Any) -> Tensor:
-        value = nested.elements(input)[0] if nested.is_table(input) else input
-        check_volumes(self, value, getattr(self, "nInputPlane", None))
-        if value.ndim == 5:
-            return self.compute_batch(input, *parameters)
-        batch = nested.map_tensors(lambda tensor: tensor.unsqueeze(0), input)
-        return self.compute_batch(batch, *parameters).squeeze(0)
-
-    def compute_batch(self, input: Any, *parameters: Any) -> Tensor:
-        """The output for a batch of volumes."""
-        raise NotImplementedError
+    def _sizes(self, kind: str) -> tuple[int, int, int]:
+        """Settings in the order of the dimensions: time, height, width."""
+        time, width, height = self._numbers(kind)
+        return time, height, width
 
     def _numbers(self, kind: str) -> tuple[int, int, int]:
         return tuple(int(getattr(self, f"{kind}{axis}")) for axis in "TWH")  # type: ignore
@@ -127,29 +98,14 @@ class VolumetricConvolution(Volumetric):
         fan_in = self.kT * self.kW * self.kH * self.nInputPlane
         draw_uniform(uniform_bound(stdv, fan_in), self.weight, self.bias)
 
-    def _dilation(self) -> tuple[int, int, int]:
-        return 1, 1, 1
+    dilationT = dilationW = dilationH = 1
 
-    def compute_batch(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        check_volumes(self, input, int(self.nInputPlane))
         weight = weight.reshape(tuple(int(n) for n in self._weight_shape()))
-        dilation_t, dilation_w, dilation_h = self._dilation()
-        pad_t, pad_w, pad_h = self._numbers("pad")
-        step = int(self.dT)
-        padded = padded_in_time(input, pad_t, pad_t)
-        count = (padded.shape[2] - dilation_t * (int(self.kT) - 1) - 1) // step + 1
-        if count < 1:
-            raise ValueError(f"{self}: fewer time steps than the kernel: {nested.describe(input)}")
-        output: Any = None
-        for k in range(int(self.kT)):
-            first = k * dilation_t
-            part = padded.slice(2, first, first + (count - 1) * step + 1, step)
-            frames, sizes = steps(part)
-            result = rl.conv2d(
-                frames, weight.select(2, k), bias if output is None else None,
-                (int(self.dH), int(self.dW)), (pad_h, pad_w), (dilation_h, dilation_w),
-            )  # fmt: skip
-            output = result if output is None else output + result
-        return volumes(output, sizes)
+        return rl.conv3d(
+            input, weight, bias, self._sizes("d"), self._sizes("pad"), self._sizes("dilation")
+        )
 
     def __str__(self) -> str:
         planes = f"{self.nInputPlane} -> {self.nOutputPlane}"
@@ -187,11 +143,8 @@ class VolumetricDilatedConvolution(VolumetricConvolution):
         self.dilationW = dilationW or 1
         self.dilationH = dilationH or 1
 
-    def _dilation(self) -> tuple[int, int, int]:
-        return self._numbers("dilation")
-
     def __str__(self) -> str:
-        dilation = ",".join(str(n) for n in self._dilation())
+        dilation = ",".join(str(n) for n in self._numbers("dilation"))
         return f"{super().__str__()[:-1]}, {dilation})"
 
 
@@ -234,31 +187,23 @@ class VolumetricFullConvolution(VolumetricConvolution):
     def _weight_shape(self) -> tuple:
         return (self.nInputPlane, self.nOutputPlane, self.kT, self.kH, self.kW)
 
-    def compute_batch(self, input: Any, weight: Tensor, bias: Tensor | None) -> Tensor:
-        adj_t, adj_w, adj_h = self._numbers("adj")
-        pad_t, pad_w, pad_h = self._numbers("pad")
+    def compute(self, input: Any, weight: Tensor, bias: Tensor | None) -> Tensor:
+        extra = self._sizes("adj")
         if nested.is_table(input):
             input, target = nested.elements(input)[:2]
-            adj_t = (target.shape[2] + 2 * pad_t - self.kT) % self.dT
-            adj_h = (target.shape[3] + 2 * pad_h - self.kH) % self.dH
-            adj_w = (target.shape[4] + 2 * pad_w - self.kW) % self.dW
-        step, time = int(self.dT), input.shape[2]
-        length = (time - 1) * step + int(self.kT) + adj_t  # before padding is cut off
-        frames, sizes = steps(input)
-        total: Any = None
-        for k in range(int(self.kT)):
-            result = rl.conv_transpose2d(
-                frames, weight.select(2, k), None, (int(self.dH), int(self.dW)),
-                (pad_h, pad_w), (adj_h, adj_w),
-            )  # fmt: skip
-            part = volumes(result, sizes)
-            if total is None:
-                shape = (*part.shape[:2], length, *part.shape[3:])
-                total = rl.zeros(shape, dtype=part.dtype)
-            places = rl.tensor([k + i * step for i in range(time)], dtype=rl.int64)
-            total = rl.index_add(total, 2, places, part)
-        output = total.narrow(2, pad_t, length - 2 * pad_t)
-        return output if bias is None else output + bias.reshape((-1, 1, 1, 1))
+            check_volumes(self, target)
+            extra = tuple(  # type: ignore[assignment]
+                (size + 2 * pad - kernel) % step
+                for size, pad, kernel, step in zip(
+                    target.shape[-3:],
+                    self._sizes("pad"),
+                    self._sizes("k"),
+                    self._sizes("d"),
+                    strict=True,
+                )
+            )
+        check_volumes(self, input, int(self.nInputPlane))
+        return rl.conv_transpose3d(input, weight, bias, self._sizes("d"), self._sizes("pad"), extra)
 
     def __str__(self) -> str:
         text = super().__str__()
@@ -279,6 +224,7 @@ class VolumetricMaxPooling(Volumetric):
     parameter_names = ()
     ceil_mode = False
     buffer_names = ("indices",)
+    dilationT = dilationW = dilationH = 1
 
     def __init__(
         self,
@@ -308,30 +254,19 @@ class VolumetricMaxPooling(Volumetric):
         self.ceil_mode = False
         return self
 
-    def _dilation(self) -> tuple[int, int, int]:
-        return 1, 1, 1
-
-    def compute_batch(self, input: Tensor) -> Tensor:
-        dilation_t, dilation_w, dilation_h = self._dilation()
-        pad_t, pad_w, pad_h = self._numbers("pad")
-        frames, sizes = steps(input)
-        pooled, _ = rl.max_pool2d_with_indices(
-            frames, (int(self.kH), int(self.kW)), (int(self.dH), int(self.dW)), (pad_h, pad_w),
-            (dilation_h, dilation_w), bool(self.ceil_mode),
-        )  # fmt: skip
-        time, step = input.shape[2], int(self.dT)
-        reach = dilation_t * (int(self.kT) - 1) + 1
-        room = time + 2 * pad_t - reach
-        count = (-(-room // step) if self.ceil_mode else room // step) + 1
-        if self.ceil_mode and (count - 1) * step >= time + pad_t:
-            count -= 1  # a window must begin inside
-        after = max(0, (count - 1) * step + reach - time - pad_t)
-        padded = padded_in_time(volumes(pooled, sizes), pad_t, after, float("-inf"))
-        parts = [
-            padded.slice(2, k * dilation_t, k * dilation_t + (count - 1) * step + 1, step)
-            for k in range(int(self.kT))
-        ]
-        return rl.max_with_indices(rl.stack(parts, 0), 0)[0]
+    def compute(self, input: Tensor) -> Tensor:
+        check_volumes(self, input)
+        output, indices = rl.max_pool3d_with_indices(
+            input,
+            self._sizes("k"),
+            self._sizes("d"),
+            self._sizes("pad"),
+            self._sizes("dilation"),
+            bool(self.ceil_mode),
+        )
+        self.itime, self.iheight, self.iwidth = input.shape[-3:]  # for a layer that undoes it
+        self.indices = indices.detach() + 1
+        return output
 
     def __str__(self) -> str:
         text = "x".join(str(n) for n in self._numbers("k"))
@@ -371,11 +306,32 @@ class VolumetricDilatedMaxPooling(VolumetricMaxPooling):
         self.dilationW = dilationW or 1
         self.dilationH = dilationH or 1
 
-    def _dilation(self) -> tuple[int, int, int]:
-        return self._numbers("dilation")
+    def __str__(self) -> str:
+        return f"{super().__str__()[:-1]}, {','.join(str(n) for n in self._numbers('dilation'))})"
+
+
+@register("nn.VolumetricMaxUnpooling")
+class VolumetricMaxUnpooling(Module):
+    """Puts elements back to where a pooling layer took them from, zeros elsewhere.
+
+    Args:
+        poolingModule: a `VolumetricMaxPooling` that has run.
+    """
+
+    parameter_names = ()
+
+    def __init__(self, poolingModule: Any) -> None:
+        super().__init__()
+        self.pooling = poolingModule
+
+    def compute(self, input: Tensor) -> Tensor:
+        check_volumes(self, input)
+        size = [int(getattr(self.pooling, name)) for name in ("itime", "iheight", "iwidth")]
+        places = self.pooling.indices.to(rl.int64) - 1
+        return rl.max_unpool3d(input, places.reshape(input.shape), 1, output_size=size)
 
     def __str__(self) -> str:
-        return f"{super().__str__()[:-1]}, {','.join(str(n) for n in self._dilation())})"
+        return f"{self.torch_typename} associated to {self.pooling}"
 
 
 @register("nn.VolumetricAveragePooling")
@@ -402,11 +358,9 @@ class VolumetricAveragePooling(Volumetric):
         self.kT, self.kW, self.kH = kT, kW, kH
         self.dT, self.dW, self.dH = dT or kT, dW or kW, dH or kH
 
-    def compute_batch(self, input: Tensor) -> Tensor:
-        frames, sizes = steps(input)
-        window, strides = (int(self.kH), int(self.kW)), (int(self.dH), int(self.dW))
-        pooled = volumes(rl.avg_pool2d(frames, window, strides), sizes)
-        return pooled.unfold(2, int(self.kT), int(self.dT)).mean(-1)
+    def compute(self, input: Tensor) -> Tensor:
+        check_volumes(self, input)
+        return rl.avg_pool3d(input, self._sizes("k"), self._sizes("d"))
 
     def __str__(self) -> str:
         text = "x".join(str(n) for n in self._numbers("k"))
@@ -432,13 +386,7 @@ class VolumetricReplicationPadding(Module):
 
     def compute(self, input: Tensor) -> Tensor:
         check_volumes(self, input)
-        left, right, top, bottom, front, back = (int(getattr(self, n)) for n in self.sides)
-        frames = rl.pad(
-            input.reshape((-1, *input.shape[-3:])), (left, right, top, bottom), "replicate"
-        )
-        places = [0] * front + list(range(input.shape[-3])) + [input.shape[-3] - 1] * back
-        padded = frames.index_select(1, rl.tensor(places, dtype=rl.int64))
-        return padded.reshape((*input.shape[:-3], *padded.shape[1:]))
+        return rl.pad(input, [int(getattr(self, name)) for name in self.sides], "replicate")
 
     def __str__(self) -> str:
         sides = ", ".join(f"{name[1:]}={getattr(self, name)}" for name in self.sides)

@@ -109,16 +109,17 @@ const Derive derive_pad{"pad", {{0, saves_nothing, pad_gradient}}};
 const Derive derive_pad_backward{"pad_backward", {
     {0, saves_nothing, [](Backward& b) { return ops::pad(b.grad(), b.value(2), b.value(3)); }}}};
 
-// Arguments 1 to 7 of resample are 2 to 8 of its gradient.
+// Arguments 1 to 8 of resample are 2 to 9 of its gradient.
 const OpFunction resample{"resample"}, resample_backward{"resample_backward"};
 const Derive derive_resample{"resample", {
     {0, saves_nothing, [](Backward& b) {
        return resample_backward(b.grad(), b.shape(0), b.value(1), b.value(2), b.value(3), b.value(4), b.value(5),
-                                b.value(6), b.value(7));
+                                b.value(6), b.value(7), b.value(8));
      }}}};
 const Derive derive_resample_backward{"resample_backward", {
     {0, saves_nothing, [](Backward& b) {
-       return resample(b.grad(), b.value(2), b.value(3), b.value(4), b.value(5), b.value(6), b.value(7), b.value(8));
+       return resample(b.grad(), b.value(2), b.value(3), b.value(4), b.value(5), b.value(6), b.value(7), b.value(8),
+                       b.value(9));
      }}}};
 
 // The sum over every block of pixels that show one pixel of the input.

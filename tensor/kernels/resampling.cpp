@@ -110,6 +110,7 @@ void resample_planes(Call& call, const Resampler& along, int64_t planes, IntSpan
   });
 }
 
+// mode, align_corners, antialias, three factors, float_positions from argument `at` on.
 ResamplingRule rule_arguments(const Call& call, int at) {
   static constexpr struct {
     std::string_view name;
@@ -119,7 +120,7 @@ ResamplingRule rule_arguments(const Call& call, int at) {
                 {"trilinear", Resampling::linear},    {"bicubic", Resampling::cubic}};
   const std::string_view text = call.text(at);
   for (const auto& row : kModes) {
-    if (row.name == text) return {row.mode, call.boolean(at + 1), call.boolean(at + 2)};
+    if (row.name == text) return {row.mode, call.boolean(at + 1), call.boolean(at + 2), call.boolean(at + 6)};
   }
   throw ValueError(message(call.op.name(), ": mode must be 'nearest', 'nearest-exact', 'linear', 'bilinear', "
                            "'trilinear' or 'bicubic', not '", text, "'"));
@@ -210,13 +211,15 @@ void upsample_nearest2d_cpu(Call& call) {
 
 const Register register_resample{
     "resample(Tensor input, int[] size, str mode, bool align_corners=False, bool antialias=False, float? "
-    "depth_factor=None, float? height_factor=None, float? width_factor=None) -> Tensor",
-    "Planes or volumes resampled to a size; see interpolate. A factor replaces that of the sizes.",
+    "depth_factor=None, float? height_factor=None, float? width_factor=None, bool float_positions=False) -> "
+    "Tensor",
+    "Planes or volumes resampled to a size; see interpolate. A factor replaces that of the sizes. With "
+    "float_positions, positions between aligned corners are rounded to float, as Torch7 does.",
     {Trait::internal}, resample_cpu};
 const Register register_resample_backward{
     "resample_backward(Tensor grad_output, int[] input_shape, int[] size, str mode, bool align_corners, "
-    "bool antialias, float? depth_factor=None, float? height_factor=None, float? width_factor=None) -> "
-    "Tensor",
+    "bool antialias, float? depth_factor=None, float? height_factor=None, float? width_factor=None, bool "
+    "float_positions=False) -> Tensor",
     "Gradient of resample: every element spread over those that it was made of.",
     {Trait::internal}, resample_backward_cpu};
 const Register register_upsample_nearest2d{"upsample_nearest2d(Tensor input, int scale) -> Tensor",

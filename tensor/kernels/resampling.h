@@ -25,6 +25,7 @@ struct ResamplingRule {
   Resampling mode;
   bool align_corners;  // the first and last elements of both grids lie on each other
   bool antialias;      // the kernel is as wide as the steps between outputs
+  bool float_positions = false;  // of linear interpolation, whatever the type of the elements
 };
 
 // `scale` is the factor that a user gave, 0 for that of the sizes.

@@ -59,6 +59,7 @@ void add_linear(ResamplingAxis& axis, const ResamplingRule& rule, double step) {
   for (int64_t i = 0; i < axis.output; i++) {
     double position = rule.align_corners ? step * static_cast<double>(i)
                                          : std::max(step * (static_cast<double>(i) + 0.5) - 0.5, 0.0);
+    if (rule.float_positions) position = static_cast<float>(step) * static_cast<float>(i);
     position = std::min(position, static_cast<double>(axis.input - 1));
     const int64_t left = static_cast<int64_t>(position);
     const double part = position - static_cast<double>(left);

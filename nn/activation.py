@@ -26,9 +26,11 @@ class _Activation(Module):
     shown_bare: tuple[str, ...] = ()
 
     def forward(self, input: Tensor) -> Tensor:
+        if not self.options:
+            return getattr(F, self.function)(input)
         members = self.__dict__
-        function = getattr(F, self.function)
-        return function(input, **{name: members[name] for name in self.options})
+        options = {name: members[name] for name in self.options}
+        return getattr(F, self.function)(input, **options)
 
     def extra_repr(self) -> str:
         parts = [str(getattr(self, name)) for name in self.shown_bare]
@@ -41,11 +43,12 @@ class _Activation(Module):
 class _InPlaceActivation(_Activation):
     """An activation without other settings than whether it writes into its input."""
 
-    options = ("inplace",)
-
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return getattr(F, self.function)(input, self.inplace)
 
 
 class ReLU(_InPlaceActivation):

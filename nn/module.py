@@ -70,10 +70,15 @@ class Module(StateLoading):
     # ---- attributes ----
 
     def __getattr__(self, name: str) -> Any:
+        # Parameters first and without a loop: every forward comes here for each of its weights.
         members = self.__dict__
-        for group in _ATTRIBUTE_GROUPS:
-            if group in members and name in members[group]:
-                return members[group][name]
+        if "_parameters" in members:
+            if name in members["_parameters"]:
+                return members["_parameters"][name]
+            if name in members["_modules"]:
+                return members["_modules"][name]
+            if name in members["_buffers"]:
+                return members["_buffers"][name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:

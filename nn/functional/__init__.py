@@ -108,7 +108,8 @@ _SAME_IN_RELUME = (
 
 def __getattr__(name: str) -> Any:
     if name in _SAME_IN_RELUME:
-        return getattr(relume, name)
+        globals()[name] = function = getattr(relume, name)  # looked up once
+        return function
     raise AttributeError(f"module 'relume.nn.functional' has no attribute {name!r}")
 
 

@@ -15,11 +15,13 @@ from relume.nn.utils.reparametrization import (
     spectral_norm,
     weight_norm,
 )
+from relume.nn.utils.stateless import functional_call
 
 __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "functional_call",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",

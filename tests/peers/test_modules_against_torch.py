@@ -374,3 +374,70 @@ def test_clipping():
         module.utils.clip_grad_value_([a, b], 0.3)
         results.append([*norms, *a.grad.tolist(), *b.grad[0].tolist()])
     np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+RECURRENT = [
+    ("RNN", {"num_layers": 2}),
+    ("RNN", {"nonlinearity": "relu", "bidirectional": True, "batch_first": True}),
+    ("LSTM", {}),
+    ("LSTM", {"num_layers": 2, "bidirectional": True}),
+    ("LSTM", {"proj_size": 2, "bias": False, "batch_first": True}),
+    ("GRU", {"num_layers": 3}),
+    ("GRU", {"bidirectional": True, "bias": False}),
+]
+
+
+def states_for(layer, batch):
+    """First states of a recurrent layer, as arrays."""
+    count = layer.num_layers * (2 if layer.bidirectional else 1)
+    h = numbers(count, *batch, layer.proj_size or layer.hidden_size)
+    return (h, numbers(count, *batch, layer.hidden_size)) if layer.mode == "LSTM" else (h,)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name, options", RECURRENT)
+@pytest.mark.parametrize("kind", ["batch", "single", "packed"])
+@pytest.mark.parametrize("with_states", [True, False])
+def test_recurrent_layer(name, options, kind, with_states):
+    ours, theirs = both(name, (3, 4), options)
+    assert repr(ours) == repr(theirs)
+    lengths, batch = [5, 2, 4], () if kind == "single" else (3,)
+    shape = (5, 3) if kind == "single" else (3, 5, 3) if ours.batch_first else (5, 3, 3)
+    results = []
+    for lib, layer in ((rl, ours), (torch, theirs)):
+        make = rl.tensor if lib is rl else torch.tensor
+        rnn = nn.utils.rnn if lib is rl else torch.nn.utils.rnn
+        x = make(numbers(*shape)).requires_grad_()
+        states = [make(s).requires_grad_() for s in states_for(layer, batch)]
+        given = (tuple(states) if len(states) > 1 else states[0]) if with_states else None
+        input = x
+        if kind == "packed":
+            input = rnn.pack_padded_sequence(x, lengths, layer.batch_first, enforce_sorted=False)
+        output, last = layer(input, given)
+        if kind == "packed":
+            output, _ = rnn.pad_packed_sequence(output, layer.batch_first)
+        outputs = [output, *flat(last)]
+        sum((y * make(numbers(*y.shape))).sum() for y in outputs).backward()
+        leaves = [x, *(states if with_states else ()), *layer.parameters()]
+        results.append([y.detach().numpy() for y in outputs] + [v.grad.numpy() for v in leaves])
+    for mine, other in zip(*results, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
+@pytest.mark.parametrize("shape", [(5, 3), (3,)])
+def test_recurrent_cell(name, shape):
+    ours, theirs = both(name, (3, 4), {})
+    assert repr(ours) == repr(theirs)
+    results = []
+    for lib, cell in ((rl, ours), (torch, theirs)):
+        make = rl.tensor if lib is rl else torch.tensor
+        state = None
+        for step in range(3):
+            state = cell(make(numbers(*shape) * (step + 1)), state)
+        sum((y * y).sum() for y in flat(state)).backward()
+        results.append(
+            [y.detach().numpy() for y in flat(state)] + [p.grad.numpy() for p in cell.parameters()]
+        )
+    for mine, other in zip(*results, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-10)

@@ -199,7 +199,8 @@ def test_maml_has_right_gradients():
 
     @rl.enable_grad()
     def after_two_steps(*values):
-        parameters = dict(zip(names, values, strict=True))
+        leaves = [v if v.requires_grad else v.detach().requires_grad_() for v in values]
+        parameters = dict(zip(names, leaves, strict=True))
         for _ in range(2):
             parameters = adapted(model, parameters, x, x.sin(), 0.3)
         return (functional_call(model, parameters, (x,)) - x.sin()).square().mean()

@@ -341,7 +341,7 @@ class Transformer(Module):
         """The mask with which every place looks at those before it only.
 
         >>> Transformer.generate_square_subsequent_mask(2)
-        tensor([[0., -inf],
-                [0., 0.]])
+        tensor([[  0., -inf],
+                [  0.,   0.]])
         """
         return rl.full((sz, sz), -math.inf, dtype=dtype or rl.float32).triu(1)

@@ -211,6 +211,8 @@ class Optimizer:
                 )
             parameters.update(zip(saved["params"], own["params"], strict=True))
             saved["params"] = own["params"]
+            for name, value in self.defaults.items():  # of a version that did not have it
+                saved.setdefault(name, value)
             if "param_names" in own:
                 saved["param_names"] = own["param_names"]
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)

@@ -66,12 +66,13 @@ void check_alike(const Call& call, const Tensor& parameter, const Tensor& other)
 }
 
 // Calls `loop(count, gradient, parameter, states)` for runs of elements of every parameter.
-// The lists of states follow the gradients; an empty list is a state that is not used.
+// The lists of states follow the gradients; those after the `required` ones may be empty, which
+// means that they are not used.
 template <class Loop>
-void step(Call& call, int state_count, const Loop& loop) {
+void step(Call& call, int state_count, int required, const Loop& loop) {
   check_lists(call, kGradients);
   for (int s = 0; s < state_count; s++) {
-    if (call.value(kGradients + 1 + s).count) check_lists(call, kGradients + 1 + s);
+    if (s < required || call.value(kGradients + 1 + s).count) check_lists(call, kGradients + 1 + s);
   }
   const int count = call.value(kParameters).count;
   for (int i = 0; i < count; i++) {
@@ -117,7 +118,7 @@ const OptimizerLoopsOf<T>& loops_for(const T*) {
 void sgd_step_cpu(Call& call) {
   const SgdSettings settings{call.real(3), call.real(4), call.real(5), call.real(6),
                              call.boolean(7), call.boolean(8), call.boolean(9)};
-  step(call, 1, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
+  step(call, 1, 0, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
     loops_for(parameter).sgd(settings, count, gradient, parameter, states[0]);
   });
 }
@@ -125,7 +126,7 @@ void sgd_step_cpu(Call& call) {
 void adam_step_cpu(Call& call) {
   const AdamSettings settings{call.real(5), call.real(6), call.real(7), call.real(8), call.real(9),
                               call.real(10), call.real(11), call.boolean(12), call.boolean(13)};
-  step(call, 3, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
+  step(call, 3, 2, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
     loops_for(parameter).adam(settings, count, gradient, parameter, states[0], states[1], states[2]);
   });
 }
@@ -133,14 +134,14 @@ void adam_step_cpu(Call& call) {
 void rmsprop_step_cpu(Call& call) {
   const RmspropSettings settings{call.real(5), call.real(6), call.real(7),
                                  call.real(8), call.real(9), call.boolean(10)};
-  step(call, 3, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
+  step(call, 3, 1, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
     loops_for(parameter).rmsprop(settings, count, gradient, parameter, states[0], states[1], states[2]);
   });
 }
 
 void adagrad_step_cpu(Call& call) {
   const AdagradSettings settings{call.real(3), call.real(4), call.real(5), call.boolean(6)};
-  step(call, 1, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
+  step(call, 1, 1, [&](int64_t count, const auto* gradient, auto* parameter, auto* const* states) {
     loops_for(parameter).adagrad(settings, count, gradient, parameter, states[0]);
   });
 }

@@ -241,3 +241,21 @@ def test_minimum_is_reached_through_a_schedule():
     expected = [0.2 * (1 + math.cos(math.pi * t / 30)) for t in range(1, 31)]
     np.testing.assert_allclose(rates, expected, atol=1e-12)
     assert abs(x.item()) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (([rl.ones(2)], []), "1 parameters, but 0 gradients"),
+        (([rl.ones(2)], [rl.ones(3)]), "shape"),
+        (([rl.ones(2)], [rl.ones(2, dtype=rl.float64)]), "float64"),
+        (([rl.tensor([1])], [rl.tensor([1])]), "floating"),
+    ],
+)
+def test_the_fused_step_checks_what_it_gets(arguments, message):
+    parameters, gradients = arguments
+    numbers = (0.1, 0.9, 0.99, 1e-8, 0.0, 0.1, 0.01, False, False)
+    with pytest.raises((ValueError, TypeError), match=message):
+        rl._C.ops["adam_step"](parameters, gradients, parameters, parameters, [], *numbers)
+    with pytest.raises(ValueError, match="averages"):
+        rl._C.ops["adam_step"]([rl.ones(1)], [rl.ones(1)], [], [], [], *numbers)

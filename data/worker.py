@@ -159,8 +159,9 @@ def seed_everything(seed: int) -> None:
     np.random.seed(seed % 2**32)
 
 
-def run(settings: Settings, connection: Connection, parent: int) -> None:
+def run(settings: Settings, connection: Connection) -> None:
     """Answers tasks until None comes or the parent process has gone."""
+    parent = os.getppid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     rl.set_num_threads(1)
     worker = _Worker(settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import time
 import weakref
@@ -30,7 +29,7 @@ class WorkerPool:
                 ours, theirs = context.Pipe(duplex=True)
                 process = context.Process(
                     target=worker.run,
-                    args=(make_settings(number), theirs, os.getpid()),
+                    args=(make_settings(number), theirs),
                     daemon=True,
                 )
                 process.start()

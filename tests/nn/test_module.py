@@ -1,6 +1,7 @@
 """Module: what it holds, how it is walked, changed, printed, hooked and copied."""
 
 import copy
+import multiprocessing
 import pickle
 
 import numpy as np
@@ -302,3 +303,18 @@ def test_parameters_are_leaves_with_memory_of_their_own():
     assert parameter.data_ptr() == data.data_ptr()
     assert repr(parameter).startswith("Parameter containing:\ntensor([1., 1.]")
     assert type(parameter * 2) is rl.Tensor and not nn.Parameter(data, False).requires_grad
+
+
+def double_in_place(net):
+    with rl.no_grad():
+        for parameter in net.parameters():
+            parameter.mul_(2)
+
+
+def test_processes_share_a_module():
+    net = nn.Linear(3, 2).share_memory()
+    before = values(net.weight).copy()
+    process = multiprocessing.get_context("fork").Process(target=double_in_place, args=(net,))
+    process.start()
+    process.join()
+    np.testing.assert_array_equal(values(net.weight), before * 2)

@@ -441,3 +441,43 @@ def test_recurrent_cell(name, shape):
         )
     for mine, other in zip(*results, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_pooling_and_unpooling(dimensions):
+    shape = (2, 3, 8, 9, 6)[: 2 + dimensions]
+    results = []
+    for lib, module in ((rl, nn), (torch, torch.nn)):
+        x = (rl.tensor if lib is rl else torch.tensor)(numbers(*shape))
+        pool = getattr(module, f"MaxPool{dimensions}d")(2, return_indices=True)
+        unpool = getattr(module, f"MaxUnpool{dimensions}d")(2)
+        y, where = pool(x)
+        results.append([where.numpy(), unpool(y, where, output_size=shape).numpy()])
+    for mine, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_fractional_max_pooling(dimensions):
+    shape = (2, 3, 8, 9, 7)[: 2 + dimensions]
+    samples = np.random.default_rng(0).random((2, 3, dimensions))
+    results = []
+    for lib, module in ((rl, nn), (torch, torch.nn)):
+        make = rl.tensor if lib is rl else torch.tensor
+        layer = getattr(module, f"FractionalMaxPool{dimensions}d")
+        pool = layer(2, output_size=4, _random_samples=make(samples))
+        results.append(pool(make(numbers(*shape))).numpy())
+    np.testing.assert_array_equal(*results)
+
+
+def test_pytorchs_weights_come_through_safetensors(tmp_path):
+    safetensors = pytest.importorskip("safetensors.torch")
+    from relume.converters.safetensors import read
+
+    theirs = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    theirs(torch.randn(6, 3))
+    safetensors.save_file(theirs.state_dict(), tmp_path / "weights")
+    ours = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    ours.load_state_dict(read(tmp_path / "weights")[0])
+    for (key, a), b in zip(ours.state_dict().items(), theirs.state_dict().values(), strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=key)

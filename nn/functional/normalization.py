@@ -81,7 +81,7 @@ def layer_norm(
     tensor([[-1.0000,  1.0000],
             [ 0.0000,  0.0000]])
     """
-    return ops["layer_norm"](input, normalized_shape, weight, bias, eps)[0]
+    return ops["layer_norm"](input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(
@@ -125,7 +125,7 @@ def group_norm(
     >>> group_norm(rl.tensor([[1.0, 3.0, 2.0, 8.0]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    return ops["group_norm"](input, num_groups, weight, bias, eps)[0]
+    return ops["group_norm"](input, num_groups, weight, bias, eps)
 
 
 def local_response_norm(

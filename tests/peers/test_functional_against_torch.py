@@ -270,3 +270,38 @@ def test_dropout_has_the_same_values_where_it_keeps(name):
     mine = getattr(ours, name)(rl.tensor(x), 0.3, True).numpy()
     other = getattr(theirs, name)(torch.tensor(x), 0.3, True).numpy()
     np.testing.assert_allclose(np.unique(mine.round(9)), np.unique(other.round(9)))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 5), (4, 2, 3, 5)])
+def test_layer_norm(shape):
+    for count in range(1, len(shape)):
+        last = shape[-count:]
+        compare("layer_norm", normal(*shape) + 3, last)
+        compare("layer_norm", normal(*shape), last, normal(*last), normal(*last), 0.1)
+        compare("layer_norm", normal(*shape), last, normal(*last))
+        compare("layer_norm", normal(*shape), last, None, normal(*last))
+        compare("rms_norm", normal(*shape), last)
+        compare("rms_norm", normal(*shape), last, normal(*last), 0.1)
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (2, 6, 4), (2, 6, 40), (2, 6, 3, 5)])
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_group_norm(shape, groups):
+    compare("group_norm", normal(*shape) + 2, groups)
+    compare("group_norm", normal(*shape), groups, normal(6), normal(6), 0.1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 3, 4, 5)])
+def test_instance_norm(shape):
+    compare("instance_norm", normal(*shape))
+    compare("instance_norm", normal(*shape), None, None, normal(3), normal(3), True, 0.1, 0.01)
+    statistics = [normal(3), uniform(3)]
+    mine = [rl.tensor(x) for x in statistics]
+    other = [torch.tensor(x) for x in statistics]
+    x = normal(*shape)
+    for use_input in (True, False):
+        a = ours.instance_norm(rl.tensor(x), *mine, None, None, use_input, 0.3)
+        b = theirs.instance_norm(torch.tensor(x), *other, None, None, use_input, 0.3)
+        np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-9)
+        for p, q in zip(mine, other, strict=True):
+            np.testing.assert_allclose(p.numpy(), q.numpy(), atol=1e-9)

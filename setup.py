@@ -7,7 +7,7 @@ has changed.
 
 Environment:
     CXX                                the compiler, such as "clang++" or "ccache g++"
-    RELUME_SANITIZE=address,undefined  builds with sanitizers
+    RELUME_SANITIZE=address,undefined  builds with sanitizers (docs/trust.md)
 """
 
 import os
@@ -52,8 +52,10 @@ INSTRUCTION_SETS = {"baseline": []}
 if platform.machine().lower() in ("x86_64", "amd64"):
     INSTRUCTION_SETS["avx2"] = ["-march=x86-64-v3"]
     INSTRUCTION_SETS["avx512"] = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
+# The sets share their sources, so that checking one of them does: run with RELUME_ISA=baseline.
+CHECK_FLAGS = []
 if SANITIZE:
-    COMPILE_FLAGS += [f"-fsanitize={SANITIZE}", "-g1", "-O1"]
+    CHECK_FLAGS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g1", "-O1"]
     LINK_FLAGS += [f"-fsanitize={SANITIZE}"]
 else:
     LINK_FLAGS += ["-s"]
@@ -125,11 +127,11 @@ def compilations() -> list[Compilation]:
     for source in sources():
         if not source.endswith(".isa.cpp"):
             made = (folder / source).with_suffix(".o")
-            result.append(Compilation(source, made, [*COMPILE_FLAGS, *includes]))
+            result.append(Compilation(source, made, [*COMPILE_FLAGS, *CHECK_FLAGS, *includes]))
             continue
         for name, flags in INSTRUCTION_SETS.items():
             made = (folder / name / source).with_suffix(".o")
-            own = [*flags, f"-DRELUME_ISA={name}"]
+            own = [*flags, f"-DRELUME_ISA={name}", *(CHECK_FLAGS if name == "baseline" else [])]
             result.append(Compilation(source, made, [*COMPILE_FLAGS, *own, *includes]))
     return result
 

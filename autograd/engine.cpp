@@ -1,5 +1,6 @@
 #include "autograd/engine.h"
 
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,25 @@
 
 namespace relume {
 namespace {
+
+std::atomic<InterruptCheck> interrupt_check{nullptr};
+
+// Calls the interrupt check of long runs some times per second.
+class InterruptTimer {
+ public:
+  void tick() {
+    if (++ticks_ % 16 != 0) return;  // looking at the clock costs as much as a small node
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + kInterval;
+    if (InterruptCheck check = interrupt_check) check();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kInterval{50};
+  unsigned ticks_ = 0;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kInterval;
+};
 
 // What a run knows about one node.
 struct NodeState {
@@ -67,7 +87,9 @@ class Run {
     for (NodeState* state : roots) {
       if (state->waiting_for == 0) push_ready(state);
     }
+    InterruptTimer timer;
     while (!ready_.empty()) {
+      timer.tick();
       NodeState* state = ready_.back();
       ready_.pop_back();
       process(*state);
@@ -390,6 +412,8 @@ class Run {
 };
 
 }  // namespace
+
+void set_interrupt_check(InterruptCheck check) { interrupt_check = check; }
 
 std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& output_gradients,
                                  const std::vector<Tensor>& inputs, BackwardOptions options) {

@@ -20,4 +20,9 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs,
                                  const std::vector<Tensor>& output_gradients,
                                  const std::vector<Tensor>& inputs, BackwardOptions options);
 
+// Set by the language that drives the core: called now and then during long runs, which it
+// ends by throwing (Ctrl-C).
+using InterruptCheck = void (*)();
+void set_interrupt_check(InterruptCheck check);
+
 }  // namespace relume

@@ -1,7 +1,6 @@
 #include "autograd/node.h"
 
 #include <thread>
-#include <vector>
 
 #include "autograd/node_extras.h"
 #include "tensor/memory.h"
@@ -51,21 +50,19 @@ void destroy_node(Node* node) { node->destroy(); }
 void Node::release() {
   if (!references.decrement()) return;
   // A chain of a million nodes must not recurse a million deep: the first node to die
-  // destroys those that its death frees one after the other.
-  static thread_local std::vector<Node*>* dying = nullptr;
-  if (dying) {
-    dying->push_back(this);
-    return;
-  }
-  std::vector<Node*> queue;
-  dying = &queue;
-  destroy_node(this);
-  while (!queue.empty()) {
-    Node* next = queue.back();
-    queue.pop_back();
+  // destroys those that its death frees one after the other. They wait in a list through
+  // `run_state`, since nobody runs them any more: freeing must not allocate.
+  static thread_local Node* waiting = nullptr;
+  static thread_local bool destroying = false;
+  run_state = waiting;
+  waiting = this;
+  if (destroying) return;
+  destroying = true;
+  while (Node* next = waiting) {
+    waiting = static_cast<Node*>(next->run_state);
     destroy_node(next);
   }
-  dying = nullptr;
+  destroying = false;
 }
 
 void set_node(TensorBody* body, Node* node, uint32_t output_index) {

@@ -59,7 +59,11 @@ class LargeBlockCache {
   bool put(void* block, std::size_t bytes) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (total_ + bytes > limit_) return false;
-    blocks_[bytes].push_back(block);
+    try {
+      blocks_[bytes].push_back(block);
+    } catch (const std::bad_alloc&) {  // who frees memory must not fail for want of it
+      return false;
+    }
     total_ += bytes;
     return true;
   }
@@ -115,6 +119,15 @@ void* system_allocate(std::size_t bytes, std::size_t alignment) {
   return block;
 }
 
+// Not a byte more than asked for.
+void* allocate_exactly(std::size_t bytes) {
+  void* block = nullptr;
+  if (bytes > large_blocks().physical_memory() || posix_memalign(&block, kAlignment, bytes) != 0 || !block) {
+    throw std::bad_alloc();
+  }
+  return block;
+}
+
 void* allocate_large(std::size_t bytes) {
   LargeBlockCache& cache = large_blocks();
   // The system may promise memory that it does not have and kill the process on use.
@@ -131,6 +144,7 @@ void* allocate_large(std::size_t bytes) {
 }  // namespace
 
 void* allocate_memory(std::size_t bytes) {
+  if (!kKeepsBlocks) return allocate_exactly(bytes);
   const std::size_t units = bytes ? (bytes + kSmallest - 1) / kSmallest : 1;
   if (units <= kListCount) {
     ThreadState& state = thread_state();
@@ -148,6 +162,10 @@ void* allocate_memory(std::size_t bytes) {
 
 void free_memory(void* pointer, std::size_t bytes) {
   if (!pointer) return;
+  if (!kKeepsBlocks) {
+    std::free(pointer);
+    return;
+  }
   const std::size_t units = bytes ? (bytes + kSmallest - 1) / kSmallest : 1;
   if (units <= kListCount) {
     FreeLists& lists = *thread_state().free_lists;

@@ -5,6 +5,12 @@
 
 namespace relume {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kKeepsBlocks = false;  // so that the sanitizer sees each use of a block after its end
+#else
+constexpr bool kKeepsBlocks = true;
+#endif
+
 // 64-byte aligned; throws std::bad_alloc. `free_memory` needs the same size.
 void* allocate_memory(std::size_t bytes);
 void free_memory(void* pointer, std::size_t bytes);

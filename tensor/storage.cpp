@@ -24,7 +24,7 @@ struct RetiredBlock {
 };
 
 constexpr std::size_t kHeaderBytes = (sizeof(Storage) + 63) / 64 * 64;
-constexpr std::size_t kInlineBytes = 128;
+constexpr std::size_t kInlineBytes = kKeepsBlocks ? 128 : 0;
 
 // The pages between two offsets of a block read as zeros from now on and use no memory.
 void give_back_pages(void* data, std::size_t from, std::size_t to) {

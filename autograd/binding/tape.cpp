@@ -27,6 +27,13 @@ std::string python_stack() {
   return nb::cast<std::string>(nb::module_::import_("relume.autograd.anomaly").attr("current_stack")());
 }
 
+// Runs signal handlers, if this thread is the one that does.
+void check_signals() {
+  if (!Py_IsInitialized()) return;
+  HoldLock lock;
+  if (PyErr_CheckSignals() != 0) throw_python_error();
+}
+
 // Adds the story of a failed backward pass to the exception in flight; throws it.
 [[noreturn]] void explain_failure(const std::string& story) {
   set_python_error();
@@ -89,6 +96,7 @@ void bind_autograd(nb::module_& module) {
   }, "Returns what it was: enabled, check_nan.");
   module.def("is_anomaly_enabled", [] { return anomaly_mode().enabled; });
   set_place_description(python_stack);
+  set_interrupt_check(check_signals);
   bind_custom_function(module);
   bind_hooks(module);
   bind_node(module);

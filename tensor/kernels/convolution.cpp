@@ -152,6 +152,10 @@ Convolution adjoint(const Convolution& shape) {
 
 template <class T>
 void input_gradient(const Convolution& shape, const T* grad_output, const T* weight, T* grad_input) {
+  if (shape.output_pixels() == 0) {  // a transposed convolution of nothing
+    std::fill_n(grad_input, shape.batch * shape.in_channels * shape.input_pixels(), T(0));
+    return;
+  }
   if (suits_depthwise(shape)) return input_gradient_depthwise(shape, grad_output, weight, grad_input);
   const ConvolutionWeight<T> turned = ConvolutionWeight<T>(shape, weight).adjoint();
   if (has_adjoint(shape) && convolve_fast<T>(adjoint(shape), grad_output, turned, nullptr, grad_input))

@@ -81,6 +81,7 @@ void stack_frames_cpu(Call& call) {
                    IntSpan({windows.batch * windows.steps, windows.channels * windows.kernel, input.size(3),
                             input.size(4)}),
                    input.dtype());
+  if (out.numel() == 0) return;
   const int64_t bytes = windows.pixels * static_cast<int64_t>(item_size(input.dtype()));
   const char* source = input.data_as<const char>();
   char* target = out.data_as<char>();
@@ -105,6 +106,7 @@ void unstack_frames_cpu(Call& call) {
   compute_floating(call, shape, [&](const Tensor& input, const Tensor& out, auto zero) {
     using T = decltype(zero);
     const int64_t pixels = windows.pixels;
+    if (out.numel() == 0) return;
     for_planes(windows.batch * windows.channels, windows.steps * windows.kernel * pixels, [&](int64_t plane) {
       std::fill_n(out.data_as<T>() + plane * windows.depth * pixels, windows.depth * pixels, T(0));
       windows.for_each_frame(plane, [&](int64_t frame, int64_t place) {

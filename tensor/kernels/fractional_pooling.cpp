@@ -10,6 +10,7 @@ namespace {
 // Windows begin at differences of a straight line's values rounded down.
 void place_windows(PoolingAxis& axis, int64_t input, int64_t kernel, int64_t output, double sample) {
   axis.input = input;
+  axis.windows = output;
   const double slope = output > 1 ? static_cast<double>(input - kernel) / static_cast<double>(output - 1) : 0;
   const auto line = [&](int64_t i) { return static_cast<int64_t>((static_cast<double>(i) + sample) * slope); };
   for (int64_t i = 0; i < output; i++) {

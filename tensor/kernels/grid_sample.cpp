@@ -70,7 +70,10 @@ Orders orders_argument(const Call& call, int at, int dims) {
   const IntSpan given = call.integers(at);
   check(given.count == dims, call.op.name(), ": orders must hold ", dims, " numbers, not ", given);
   Orders orders{};
-  for (int i = 0; i < dims; i++) orders[i] = given[i];
+  for (int i = 0; i < dims; i++) {
+    check(given[i] >= 0 && given[i] <= 64, call.op.name(), ": orders must be between 0 and 64, not ", given);
+    orders[i] = given[i];
+  }
   return orders;
 }
 

@@ -12,7 +12,7 @@ constexpr PoolingSettings kSettings{1, 4, 5, -1, -1};
 template <int dims>
 void max_pool_with_indices_cpu(Call& call) {
   const Volumes volumes(call, 0, dims);
-  const PoolingWindows windows = sliding_windows(call, volumes, kSettings);
+  PoolingWindows windows = sliding_windows(call, volumes, kSettings);
   pool_largest(call, volumes, {&windows}, true);
 }
 
@@ -28,7 +28,7 @@ void max_pool_cpu(Call& call) {
     return;
   }
   const Volumes volumes(call, 0, dims);
-  const PoolingWindows windows = sliding_windows(call, volumes, kSettings);
+  PoolingWindows windows = sliding_windows(call, volumes, kSettings);
   pool_largest(call, volumes, {&windows}, false);
 }
 
@@ -36,7 +36,7 @@ template <int dims>
 void adaptive_max_pool_cpu(Call& call) {
   const Volumes volumes(call, 0, dims);
   const Triple output = triple_argument(call, 1, dims, 0, 1);
-  const PoolingWindows windows = adaptive_windows(volumes.size, output);
+  PoolingWindows windows = adaptive_windows(volumes.size, output);
   pool_largest(call, volumes, {&windows}, true);
 }
 

@@ -273,6 +273,8 @@ void pool_largest(Call& call, const Volumes& volumes, const WindowsOfPlanes& win
   const Tensor output = dense_output(call, 0, shape, dtype);
   const Tensor values = dtype == wide ? output : empty(shape, wide);
   const Tensor indices = with_indices ? dense_output(call, 1, shape, DType::int64) : Tensor();
+  if (values.numel() == 0) return;
+  if (!windows.differ) windows.windows->make_tables();
   const auto pool = [&](auto zero) {
     using T = decltype(zero);
     pool_largest_of_planes(windows, volumes.planes(), input.data_as<const T>(), values.data_as<T>(),
@@ -284,10 +286,12 @@ void pool_largest(Call& call, const Volumes& volumes, const WindowsOfPlanes& win
   if (dtype != wide) copy(output, values);
 }
 
-void pool_mean(Call& call, const Volumes& volumes, const PoolingWindows& windows) {
+void pool_mean(Call& call, const Volumes& volumes, PoolingWindows windows) {
   const Triple output = windows.output();
   compute_floating(call, volumes.shape(output), [&](const Tensor& input, const Tensor& out, auto zero) {
     using T = decltype(zero);
+    if (out.numel() == 0) return;
+    windows.make_tables();
     const std::vector<T> counts = counts_along_width<T>(windows);
     for_planes_with_scratch<T>(
         volumes.planes(), windows.work(), windows.axis[2].padded_length(), [&](int64_t plane, T* row) {
@@ -298,13 +302,15 @@ void pool_mean(Call& call, const Volumes& volumes, const PoolingWindows& windows
   });
 }
 
-void spread_mean(Call& call, const Volumes& volumes, const PoolingWindows& windows) {
+void spread_mean(Call& call, const Volumes& volumes, PoolingWindows windows) {
   const Triple output = windows.output();
   const Dims expected = volumes.shape(output);
   check(call.tensor(0).shape() == IntSpan(expected), call.op.name(), ": grad_output has shape ",
         call.tensor(0).shape(), ", but the pooling's output has ", IntSpan(expected));
   compute_floating(call, volumes.shape(volumes.size), [&](const Tensor& grad, const Tensor& out, auto zero) {
     using T = decltype(zero);
+    if (out.numel() == 0) return;
+    windows.make_tables();
     const std::vector<T> counts = counts_along_width<T>(windows);
     for_planes_with_scratch<T>(volumes.planes(), windows.work(),
                                windows.axis[2].padded_length() + output[2],

@@ -23,13 +23,18 @@ inline void with_stride(int64_t stride, const Function& function) {
 }
 
 template <class T>
+inline bool is_nan(T value) {
+  return value != value;
+}
+
+template <class T>
 void keep_larger(const T* row, int64_t count, typename PositionOf<T>::type place, T* best,
                  typename PositionOf<T>::type* places) {
   using Position = typename PositionOf<T>::type;
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; i++) {
     const T value = row[i];
-    const bool take = (value > best[i]) | (value != value);
+    const bool take = (value > best[i]) | is_nan(value);
     best[i] = take ? value : best[i];
     places[i] = take ? static_cast<Position>(place + static_cast<Position>(i)) : places[i];
   }
@@ -54,7 +59,7 @@ void largest(const T* best, const typename PositionOf<T>::type* places, const Ro
         const T value = tap_best[stride.times(i)], old = values[i];
         const Position place = tap_places[stride.times(i)], old_place = chosen[i];
         const bool take =
-            (value > old) | ((value == old) & (place < old_place)) | ((value != value) & (old == old));
+            (value > old) | ((value == old) & (place < old_place)) | (is_nan(value) & !is_nan(old));
         values[i] = take ? value : old;
         chosen[i] = take ? place : old_place;
       }
@@ -67,7 +72,7 @@ void keep_larger_value(const T* row, int64_t count, T* best) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; i++) {
     const T value = row[i];
-    best[i] = (value > best[i]) | (value != value) ? value : best[i];
+    best[i] = (value > best[i]) | is_nan(value) ? value : best[i];
   }
 }
 
@@ -82,7 +87,7 @@ void largest_value(const T* best, const RowWindows& windows, T* values) {
 #pragma GCC ivdep
       for (int64_t i = 0; i < count; i++) {
         const T value = tap_best[stride.times(i)];
-        values[i] = (value > values[i]) | (value != value) ? value : values[i];
+        values[i] = (value > values[i]) | is_nan(value) ? value : values[i];
       }
     }
   });

@@ -14,21 +14,28 @@ int64_t window_count(int64_t input, int64_t extent, int64_t stride, int64_t padd
   return count;
 }
 
-void lay_out(PoolingAxis& axis, int64_t windows, bool count_padding) {
+}  // namespace
+
+void PoolingAxis::make_table() {
+  first.resize(windows);
+  last.resize(windows);
+  count.resize(windows);
   for (int64_t i = 0; i < windows; i++) {
-    const int64_t start = i * axis.stride - axis.padding, dilation = axis.dilation;
-    const int64_t first = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
-    const int64_t last = std::min(start + axis.extent(), axis.input);
-    axis.first.push_back(first);
-    axis.last.push_back(last);
+    if (!slides()) {  // adaptive: nearly equal parts
+      first[i] = i * input / windows;
+      last[i] = ((i + 1) * input + windows - 1) / windows;
+      count[i] = last[i] - first[i];
+      continue;
+    }
+    const int64_t start = i * stride - padding;
+    first[i] = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
+    last[i] = std::min(start + extent(), input);
     // What hangs over the end in ceil mode is never counted. A mean of nothing is 0 / 1.
-    axis.count.push_back(count_padding
-                             ? std::min(start + axis.kernel, axis.input + axis.padding) - start
-                             : std::max<int64_t>(1, last - first));
+    count[i] = counts_padding ? std::min(start + kernel, input + padding) - start
+                              : std::max<int64_t>(1, last[i] - first[i]);
+    if (divisor != 0) count[i] = divisor;
   }
 }
-
-}  // namespace
 
 int64_t PoolingWindows::work() const {
   int64_t work = 1;
@@ -50,7 +57,7 @@ PoolingWindows sliding_windows(const Call& call, const Volumes& volumes, const P
   const bool count_padding = at.count_include_pad < 0 || call.boolean(at.count_include_pad);
 
   PoolingWindows windows;
-  Triple counts, extents;
+  Triple extents;
   bool too_large = false, too_padded = false;
   for (int i = 0; i < 3; i++) {
     PoolingAxis& axis = windows.axis[i];
@@ -60,20 +67,20 @@ PoolingWindows sliding_windows(const Call& call, const Volumes& volumes, const P
     axis.padding = padding[i];
     axis.dilation = dilation[i];
     extents[i] = axis.extent();
-    counts[i] = window_count(axis.input, axis.extent(), axis.stride, axis.padding, ceil);
+    axis.counts_padding = count_padding;
+    axis.windows = window_count(axis.input, axis.extent(), axis.stride, axis.padding, ceil);
     too_padded = too_padded || 2 * padding[i] > kernel[i];
-    too_large = too_large || counts[i] < 1;
+    too_large = too_large || axis.windows < 1;
   }
   check(!too_padded, call.op.name(), ": padding must be at most half of the kernel, but they are ",
         own_part(padding, dims), " and ", own_part(kernel, dims));
   check(!too_large, call.op.name(), ": the kernel covers ", own_part(extents, dims),
         " elements, more than the input of size ", own_part(volumes.size, dims), " with its padding ",
         own_part(padding, dims));
-  for (int i = 0; i < 3; i++) lay_out(windows.axis[i], counts[i], count_padding);
   if (at.divisor_override >= 0 && call.has(at.divisor_override)) {
     const int64_t divisor = call.integer(at.divisor_override);
     check(divisor != 0, call.op.name(), ": divisor_override must not be 0");
-    for (int i = 0; i < 3; i++) windows.axis[i].count.assign(counts[i], i == 0 ? divisor : 1);
+    for (int i = 0; i < 3; i++) windows.axis[i].divisor = i == 0 ? divisor : 1;
   }
   return windows;
 }
@@ -81,15 +88,8 @@ PoolingWindows sliding_windows(const Call& call, const Volumes& volumes, const P
 PoolingWindows adaptive_windows(const Triple& input, const Triple& output) {
   PoolingWindows windows;
   for (int i = 0; i < 3; i++) {
-    PoolingAxis& axis = windows.axis[i];
-    axis.input = input[i];
-    for (int64_t part = 0; part < output[i]; part++) {
-      const int64_t first = part * input[i] / output[i];
-      const int64_t last = ((part + 1) * input[i] + output[i] - 1) / output[i];
-      axis.first.push_back(first);
-      axis.last.push_back(last);
-      axis.count.push_back(last - first);
-    }
+    windows.axis[i].input = input[i];
+    windows.axis[i].windows = output[i];
   }
   return windows;
 }

@@ -167,7 +167,7 @@ void resample_cpu(Call& call) {
   const Triple size = triple_argument(call, 1, dims, 1, 1);
   const ResamplingRule rule = rule_arguments(call, 2);
   const Dims shape = volumes.shape(size);
-  product(shape);  // refuses sizes that nothing can hold before tables are made
+  dense_output(call, 0, shape, call.tensor(0).dtype());  // finds memory before tables do
   const Resampler along = resampler_of(call, volumes.size, size, rule, 5);
   if (along.width.taps == 1 && !is_floating(call.tensor(0).dtype())) {
     return call.set_output(0, select_nearest(call.tensor(0), along, dims));
@@ -184,6 +184,7 @@ void resample_backward_cpu(Call& call) {
   const Dims expected = volumes.shape(size);
   check(call.tensor(0).shape() == IntSpan(expected), "resample_backward: grad_output has shape ",
         call.tensor(0).shape(), ", but the resampled input has ", IntSpan(expected));
+  dense_output(call, 0, volumes.shape(volumes.size), call.tensor(0).dtype());
   resample_planes(call, resampler_of(call, volumes.size, size, rule, 6).transposed(), volumes.planes(),
                   volumes.shape(volumes.size));
 }

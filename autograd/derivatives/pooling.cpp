@@ -135,10 +135,5 @@ const Derive derive_upsample_nearest2d{"upsample_nearest2d", {
 const Derive derive_dropout{"dropout", {
     {0, saves_output(1), [](Backward& b) { return b.grad() * b.out(1); }}}};
 
-const Derive derive_embedding{"embedding", {
-    {0, saves(1), [](Backward& b) { return ops::embedding_backward(b.grad(), b.in(1), b.shape(0)[0]); }}}};
-const Derive derive_embedding_backward{"embedding_backward", {
-    {0, saves(1), [](Backward& b) { return ops::embedding(b.grad(), b.in(1)); }}}};
-
 }  // namespace
 }  // namespace relume

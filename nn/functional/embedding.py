@@ -113,7 +113,7 @@ def embedding_bag(
         offsets = offsets[:-1]
     return ops["embedding_bag"](
         weight, input, offsets, scale_grad_by_freq, mode, per_sample_weights, padding
-    )[0]
+    )
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

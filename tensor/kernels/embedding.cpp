@@ -1,5 +1,6 @@
 // Rows of a table, looked up by number.
 #include <cstring>
+#include <vector>
 
 #include "tensor/copy.h"
 #include "tensor/kernels/matmul.h"
@@ -59,10 +60,35 @@ void embedding_backward_cpu(Call& call) {
   });
 }
 
-const Register register_embedding{"embedding(Tensor weight, Tensor indices) -> Tensor",
-                                  "The rows of weight with these numbers (0-based).",
-                                  {Trait::no_method},
-                                  embedding_cpu};
+// What the gradient of each row that was looked up is multiplied with: 0 for the padding, and
+// by frequency one over the number of times that the row was looked up.
+void row_factors_cpu(Call& call) {
+  const int64_t rows = call.integer(1), padding = call.integer(2);
+  check_setting(call, 1, rows, 0);
+  const Tensor indices = row_numbers(call, 0, rows);
+  const int64_t* index = indices.data_as<const int64_t>();
+  std::vector<double> counts(rows, 1);
+  if (call.boolean(3)) {
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int64_t i = 0; i < indices.numel(); i++) counts[index[i]] += 1;
+  }
+  const Tensor factors = empty(indices.shape(), DType::float64);
+  for (int64_t i = 0; i < indices.numel(); i++)
+    factors.data_as<double>()[i] = index[i] == padding ? 0 : 1 / counts[index[i]];
+  call.set_output(0, as_type(factors, call.dtype(4, DType::float32)));
+}
+
+const Register register_embedding{
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
+    "The rows of weight with these numbers (0-based). The row padding_idx gets no gradient; scale_grad_by_freq "
+    "divides a row's gradient by how often it was looked up.",
+    {Trait::no_method},
+    embedding_cpu};
+const Register register_row_factors{
+    "row_factors(Tensor indices, int rows, int padding_idx, bool by_frequency, dtype dtype) -> Tensor",
+    "What embedding multiplies the gradient of each row that was looked up with.",
+    {Trait::internal, Trait::not_differentiable},
+    row_factors_cpu};
 const Register register_embedding_backward{
     "embedding_backward(Tensor grad_output, Tensor indices, int rows) -> Tensor",
     "Gradient of embedding: a table in which every row is added where it came from.",

@@ -305,3 +305,76 @@ def test_instance_norm(shape):
         np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-9)
         for p, q in zip(mine, other, strict=True):
             np.testing.assert_allclose(p.numpy(), q.numpy(), atol=1e-9)
+
+
+def test_embedding():
+    numbers = np.array([[0, 3, 3], [1, 0, 2]])
+    compare("embedding", numbers, normal(4, 5))
+    compare("embedding", numbers, normal(4, 5), padding_idx=3)
+    compare("embedding", numbers, normal(4, 5), padding_idx=-1, scale_grad_by_freq=True)
+    table = normal(4, 5)
+    mine, other = rl.tensor(table), torch.tensor(table)
+    a = ours.embedding(rl.tensor(numbers), mine, max_norm=1.0, norm_type=1.5)
+    b = theirs.embedding(torch.tensor(numbers), other, max_norm=1.0, norm_type=1.5)
+    np.testing.assert_allclose(a.numpy(), b.numpy(), atol=1e-6)
+    np.testing.assert_allclose(mine.numpy(), other.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embedding_bag(mode):
+    numbers, starts = np.array([0, 3, 3, 1, 2, 0]), np.array([0, 2, 2, 5])
+    compare("embedding_bag", numbers, normal(4, 5), starts, mode=mode)
+    compare("embedding_bag", numbers, normal(4, 5), starts, mode=mode, padding_idx=3)
+    compare("embedding_bag", numbers.reshape(2, 3), normal(4, 5), mode=mode)
+    ends = np.array([0, 2, 5, 6])
+    compare("embedding_bag", numbers, normal(4, 5), ends, mode=mode, include_last_offset=True)
+
+
+def test_embedding_bag_with_weights():
+    numbers, starts = np.array([0, 3, 3, 1, 2, 0]), np.array([0, 2, 2, 5])
+    compare(
+        "embedding_bag", numbers, normal(4, 5), starts, mode="sum", per_sample_weights=normal(6)
+    )
+
+
+def test_one_hot():
+    numbers = np.array([[0, 3], [1, 1]])
+    compare("one_hot", numbers)
+    compare("one_hot", numbers, 6)
+
+
+def through_log_softmax(library, functional, scores, *arguments, **keywords):
+    scores = library.tensor(scores, requires_grad=True)
+    loss = functional.ctc_loss(scores.log_softmax(-1), *arguments, **keywords)
+    (loss * library.ones_like(loss)).sum().backward()
+    return loss.detach().numpy(), scores.grad.numpy()
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("blank", [0, 3])
+def test_ctc_loss(reduction, blank):
+    scores = normal(12, 3, 5)
+    targets = np.array([[1, 2, 2, 4], [4, 4, 1, 1], [2, 1, 1, 1]])
+    lengths, sizes = [12, 11, 7], [4, 3, 1]
+    flat = np.concatenate([row[:n] for row, n in zip(targets, sizes, strict=True)])
+    for labels in (targets, flat):
+        results = [
+            through_log_softmax(
+                library, functional, scores, library.tensor(labels), library.tensor(lengths),
+                library.tensor(sizes), blank, reduction,
+            )
+            for library, functional in ((rl, ours), (torch, theirs))
+        ]  # fmt: skip
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def test_ctc_loss_of_targets_that_do_not_fit():
+    scores = normal(2, 1, 3)
+    for library, functional in ((rl, ours), (torch, theirs)):
+        fixed = [library.tensor(x) for x in ([[1, 1]], [2], [2])]
+        loss, gradient = through_log_softmax(
+            library, functional, scores, *fixed, zero_infinity=True
+        )
+        assert loss == 0 and not gradient.any()
+    assert ours.ctc_loss(rl.tensor(scores), rl.tensor([[1, 1]]), [2], [2]).item() == float("inf")

@@ -241,5 +241,4 @@ SAMPLES = {
         (signed(4, 3), None, None, None, None, True, 0.1, 1e-3),
     ],
     "dropout": [(signed(2, 3), 0.0), (signed(2, 3), 0.5, False)],
-    "embedding": [(signed(4, 2), rl.tensor([[0, 3], [3, 1]]))],
 }

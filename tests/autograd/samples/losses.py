@@ -14,8 +14,8 @@ SAMPLES = {
         name: [
             (A, B),
             (signed(2, 1), signed(3), "sum"),
-            ((A, B, "none"), {"weight": positive(3, 4)}),
-            ((A, B), {"weight": positive(3, 4)}),
+            (A, B, "none", positive(3, 4)),
+            (A, B, "mean", positive(3, 4)),
             (signed(), signed()),
         ]
         for name in ("mse_loss", "l1_loss")

@@ -18,6 +18,7 @@ from relume.tensor import (
     dtypes,
     index_functions,
     list_functions,
+    numpy_methods,
     order_functions,
     random_functions,
 )
@@ -216,6 +217,7 @@ WRITTEN_HERE = (
     *dtype_limits.FUNCTIONS,
     *index_functions.FUNCTIONS,
     *list_functions.FUNCTIONS,
+    *numpy_methods.FUNCTIONS,
     *order_functions.FUNCTIONS,
     *random_functions.FUNCTIONS,
 )
@@ -278,6 +280,7 @@ def install() -> None:
         "new_full": _new_full,
         **{f"new_{name}": _new_method(name) for name in ("zeros", "ones", "empty")},
         **{name: _converter(kind) for name, kind in _CONVERSIONS.items()},
+        **numpy_methods.METHODS,
         **index_functions.METHODS,
         **list_functions.METHODS,
         **order_functions.METHODS,

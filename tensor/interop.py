@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
 from relume import _C
 from relume._C import Tensor
-
-# The registered op behind a NumPy ufunc, so that `numpy_array * tensor` stays on the tape.
-_OPS_OF_UFUNCS = {
-    "add": "add",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "floor_divide": "floor_divide",
-    "remainder": "remainder",
-    "power": "pow",
-    "matmul": "matmul",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor",
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "tanh": "tanh",
-    "sin": "sin",
-    "cos": "cos",
-    "absolute": "abs",
-    "negative": "neg",
-}
+from relume.tensor.numpy_functions import array_function, array_ufunc
 
 
 def numpy(tensor: Tensor) -> np.ndarray:
@@ -70,24 +41,6 @@ def _array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> np.nd
     return result.copy() if copy else result
 
 
-def _array_ufunc(tensor: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    operands = [_C.tensor_from_array(x, False) if type(x) is np.ndarray else x for x in inputs]
-    name = _OPS_OF_UFUNCS.get(ufunc.__name__)
-    if name is not None and method == "__call__" and not options:
-        return _C.ops[name](*operands)
-    # The rest is NumPy's to compute, off the tape.
-    arrays = [numpy(x) if isinstance(x, Tensor) else x for x in inputs]
-    out = options.pop("out", None)
-    if out is not None:
-        targets = tuple(numpy(x) if isinstance(x, Tensor) else x for x in out)
-        getattr(ufunc, method)(*arrays, out=targets, **options)
-        return out[0] if len(out) == 1 else out
-    result = getattr(ufunc, method)(*arrays, **options)
-    if isinstance(result, tuple):
-        return tuple(_C.tensor_from_array(np.asarray(x), False) for x in result)
-    return None if result is None else _C.tensor_from_array(np.asarray(result), False)
-
-
 def _dlpack(
     tensor: Tensor,
     *,
@@ -108,15 +61,35 @@ def _dlpack_device(tensor: Tensor) -> tuple[int, int]:
     return (1, 0)
 
 
+def _array_namespace(tensor: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The functions of the Python array API standard for tensors: relume.array_api.
+
+    >>> import relume as rl
+    >>> rl.ones(2).__array_namespace__().__name__
+    'relume.array_api'
+    """
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"relume.array_api is version 2024.12, not {api_version}")
+    return importlib.import_module("relume.array_api")
+
+
+def _to_device(tensor: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device: itself, for the CPU."""
+    return tensor.to(device=device)
+
+
 def install() -> None:
     """Adds the protocols to Tensor."""
     attributes = {
         "numpy": numpy,
         "__array__": _array,
-        "__array_ufunc__": _array_ufunc,
+        "__array_function__": array_function,
+        "__array_ufunc__": array_ufunc,
         "__array_priority__": 1000,
+        "__array_namespace__": _array_namespace,
         "__dlpack__": _dlpack,
         "__dlpack_device__": _dlpack_device,
+        "to_device": _to_device,
     }
     for name, value in attributes.items():
         setattr(Tensor, name, value)

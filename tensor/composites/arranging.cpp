@@ -101,13 +101,20 @@ Tensor repeated_rows(const Tensor& repeats, int64_t rows) {
 
 void repeat_interleave_cpu(Call& call) {
   const Tensor input = call.has(2) ? call.tensor(0) : flatten(call.tensor(0));
-  const int64_t dim = call.has(2) ? call.integer(2) : 0;
   check(input.ndim() > 0, "repeat_interleave(): a 0-d tensor has no dimension");
-  const int64_t rows = input.size(wrap_dim(dim, input.ndim()));
-  const Tensor repeats =
-      call.value(1).is_tensor() ? call.tensor(1) : full({}, static_cast<double>(call.integer(1)), DType::int64);
+  const int dim = call.has(2) ? wrap_dim(call.integer(2), input.ndim()) : 0;
+  if (call.value(1).is_tensor()) {
+    return call.set_output(0, index_select(input, dim, repeated_rows(call.tensor(1), input.size(dim))));
+  }
+  const int64_t count = call.integer(1);
   check(call.value(1).type != Value::Type::real, "repeat_interleave(): repeats must be an integer");
-  call.set_output(0, index_select(input, dim, repeated_rows(repeats, rows)));
+  check(count >= 0, "repeat_interleave(): repeats must not be negative, got ", count);
+  if (count == 1) return call.set_output(0, ops::clone(input));
+  // Every index as (1) -> (count), merged with its dimension.
+  Dims wide(input.shape()), shape(input.shape());
+  wide.insert(dim + 1, count);
+  shape[dim] = product({input.size(dim), count});
+  call.set_output(0, ops::reshape(ops::expand(ops::unsqueeze(input, dim + 1), IntSpan(wide)), IntSpan(shape)));
 }
 
 void narrow_copy_cpu(Call& call) {

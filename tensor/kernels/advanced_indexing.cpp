@@ -4,8 +4,9 @@
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/dense.h"
-#include "tensor/kernels/indexing.h"
+#include "tensor/kernels/along_dim.h"
 #include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
@@ -44,9 +45,10 @@ struct Positions {
 // What x[indices] means: the elements at before + place + after, for all three lists.
 struct Selection {
   Positions before, after;
-  std::vector<int64_t> places;  // one for every element of the broadcast index tensors
+  Tensor places;  // int64, row-major: one for every element of the broadcast index tensors
   std::vector<int64_t> index_shape;
 
+  bool is_of_elements() const { return before.shape.count == 0 && after.shape.count == 0; }
   Dims result_shape() const {
     Dims shape(before.shape);
     for (int64_t size : index_shape) shape.push(size);
@@ -56,11 +58,11 @@ struct Selection {
 };
 
 // One index tensor: element i of the tensor is at places[i] * stride along the dimensions
-// (bits) that it indexes.
+// (bits) that it indexes; negative places count from the end of `size`.
 struct DimIndex {
   uint32_t dims;
   Tensor places;
-  int64_t stride;
+  int64_t stride, size;
 };
 
 // Masks become the places that they select; integers are checked.
@@ -79,21 +81,38 @@ std::vector<DimIndex> resolve_indices(const Call& call, int argument, const Tens
                       " dimensions");
     const uint32_t dims = ((1u << consumed) - 1) << dim;
     if (!is_mask) {
-      resolved.push_back({dims, checked_index(index, dim, input.size(dim)), input.stride(dim)});
+      const Tensor places = integer_index(index);
+      check_places(places, dim, input.size(dim));
+      resolved.push_back({dims, places, input.stride(dim), input.size(dim)});
     } else if (consumed == 0) {  // selects all of the tensor, or nothing
-      resolved.push_back({0, full({item_as_int(index) != 0}, 0, DType::int64), 0});
+      resolved.push_back({0, full({item_as_int(index) != 0}, 0, DType::int64), 0, 0});
     } else {
       const IntSpan covered(input.shape().values + dim, consumed);
       check<IndexError>(index.shape() == covered, "a mask of shape ", index.shape(),
                         " does not fit dimensions of shape ", covered);
       const IntSpan strides(input.strides().values + dim, consumed);
-      resolved.push_back({dims, nonzero_places(index, strides), 1});
+      resolved.push_back({dims, nonzero_places(index, strides), 1, 0});
     }
     dim += consumed;
   }
   check<IndexError>(dim <= ndim, "too many indices for a tensor of ", ndim, " dimensions");
   check<IndexError>(!resolved.empty(), call.op.name(), ": at least one index must be a tensor");
   return resolved;
+}
+
+// The part of one index tensor in the places of all: set by the first, added by the others.
+void add_places(const Tensor& sum, const DimIndex& index, bool is_first) {
+  const Tensor places = contiguous_copy_if_needed(expand_view(index.places, sum.shape()));
+  const int64_t* from = places.data_as<int64_t>();
+  int64_t* to = sum.data_as<int64_t>();
+  const int64_t size = index.size, stride = index.stride;
+  parallel_for(0, sum.numel(), kParallelGrain, [=](int64_t begin, int64_t end) {
+    if (is_first) {
+      for (int64_t i = begin; i < end; ++i) to[i] = wrapped_place(from[i], size) * stride;
+    } else {
+      for (int64_t i = begin; i < end; ++i) to[i] += wrapped_place(from[i], size) * stride;
+    }
+  });
 }
 
 Selection select(const Call& call, int argument, const Tensor& input) {
@@ -111,13 +130,8 @@ Selection select(const Call& call, int argument, const Tensor& input) {
                                to_string(shape), " cannot be broadcast together"));
     }
   }
-  selection.places.assign(product(selection.index_shape), 0);
-  for (const DimIndex& index : indices) {
-    const Tensor places =
-        contiguous_copy_if_needed(expand_view(index.places, selection.index_shape));
-    const int64_t* from = places.data_as<int64_t>();
-    for (int64_t& place : selection.places) place += *from++ * index.stride;
-  }
+  selection.places = empty(selection.index_shape, DType::int64);
+  for (std::size_t i = 0; i < indices.size(); ++i) add_places(selection.places, indices[i], i == 0);
   // Neighbouring indexed dimensions are replaced where they stand; apart, the dimensions
   // of the index tensors come first.
   const int first = indexed == 0 ? 0 : __builtin_ctz(indexed);
@@ -138,9 +152,10 @@ void for_each_run(const Selection& selection, Move move) {
       in_rows ? std::vector<int64_t>{0} : selection.after.list();
   const int64_t count = in_rows ? selection.after.count() : 1;
   if (count == 0) return;
+  const int64_t* places = selection.places.data_as<int64_t>();
   for (int64_t before : selection.before.list()) {
-    for (int64_t place : selection.places) {
-      for (int64_t rest : after) move(before + place + rest, count);
+    for (int64_t i = 0; i < selection.places.numel(); ++i) {
+      for (int64_t rest : after) move(before + places[i] + rest, count);
     }
   }
 }
@@ -150,6 +165,13 @@ void gather_selection(const Tensor& output, const Tensor& input, const Selection
     using T = decltype(example);
     const T* from = input.data_as<T>();
     T* to = output.data_as<T>();
+    if (selection.is_of_elements()) {
+      const int64_t* places = selection.places.data_as<int64_t>();
+      parallel_for(0, selection.places.numel(), kParallelGrain, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = from[places[i]];
+      });
+      return;
+    }
     for_each_run(selection, [&](int64_t place, int64_t count) {
       if (count == 1) {
         *to++ = from[place];
@@ -198,8 +220,19 @@ void index_cpu(Call& call) {
   output.write_back();
 }
 
+// x[mask] = number, for a mask of the shape of x.
+bool put_number_by_mask(Call& call, const Tensor& target) {
+  const Value& indices = call.value(1);
+  if (indices.count != 1 || !indices.tensors[0] || call.boolean(3) || !target.is_contiguous()) return false;
+  const Tensor mask = Tensor::borrow(indices.tensors[0]), value = call.tensor(2);
+  if (mask.dtype() != DType::boolean || mask.shape() != target.shape() || value.numel() != 1) return false;
+  fill_masked(target, contiguous_copy_if_needed(mask), as_dtype(value, target.dtype()));
+  return true;
+}
+
 // Writes or adds `values`, broadcast and converted, into `target`.
 void put(Call& call, const Tensor& target) {
+  if (put_number_by_mask(call, target)) return;
   const Selection selection = select(call, 1, target);
   const Tensor given = call.tensor(2);
   const Dims shape = selection.result_shape();

@@ -49,16 +49,28 @@ struct RegisterWriting {
   RegisterWriting(const char* schema, const char* documentation, Kernel kernel);
 };
 
+// Writes one value where a mask (bool or uint8) is not 0; all three row-major.
+void fill_masked(const Tensor& target, const Tensor& mask, const Tensor& value);
+
 // An argument of a writing op; a copy where the op writes over its memory.
 Tensor apart(const Call& call, const Tensor& argument);
 
-// An index that may be counted from the end.
+// An index that may be counted from the end of `size`.
 inline int64_t wrapped_place(int64_t place, int64_t size) { return place + (size & (place >> 63)); }
+
+// How places are read: as they are, or counted from the end where negative.
+struct AsIs {
+  int64_t operator()(int64_t place, int64_t) const { return place; }
+};
+struct Wrapped {
+  int64_t operator()(int64_t place, int64_t size) const { return wrapped_place(place, size); }
+};
 
 // Calls `function(position in the tensor, position in the index)` for the elements [begin, end) of an
 // index tensor; the tensor is row-major of `shape`. Places must be in range.
-template <class Function>
-void for_each_place(const Tensor& index, IntSpan shape, int dim, int64_t begin, int64_t end, Function function) {
+template <class Wrap, class Function>
+void for_each_place(const Tensor& index, IntSpan shape, int dim, int64_t begin, int64_t end, Wrap wrap,
+                    Function function) {
   if (begin >= end) return;
   const Dims steps = contiguous_strides(shape);
   const int last = index.ndim() - 1;
@@ -77,7 +89,11 @@ void for_each_place(const Tensor& index, IntSpan shape, int dim, int64_t begin, 
   int64_t k = begin % length;
   for (int64_t i = begin; i < end;) {
     const int64_t stop = std::min(length, k + end - i);
-    for (; k < stop; ++k, ++i) function(start + k * step + wrapped_place(places[i], size) * along, i);
+    if (along == 1) {  // `dim` is the last one
+      for (; k < stop; ++k, ++i) function(start + wrap(places[i], size), i);
+    } else {
+      for (; k < stop; ++k, ++i) function(start + k * step + wrap(places[i], size) * along, i);
+    }
     k = 0;
     for (int d = last - 1; d >= 0; --d) {
       const int64_t outer_step = d == dim ? 0 : steps[d];

@@ -21,8 +21,13 @@ bool read_checked(const int64_t* places, int64_t count, int64_t size, int64_t gr
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t first = begin; first < end; first += kBlock) {
       const int64_t last = std::min(end, first + kBlock);
-      if (!in_range(places + first, last - first, size)) return good.store(false);
-      read(first, last);
+      const Range range = range_of(places + first, last - first, size);
+      if (range == Range::outside) return good.store(false);
+      if (range == Range::inside) {
+        read(first, last, AsIs{});
+      } else {
+        read(first, last, Wrapped{});
+      }
     }
   });
   return good;
@@ -30,29 +35,59 @@ bool read_checked(const int64_t* places, int64_t count, int64_t size, int64_t gr
 
 int64_t grain_for(std::size_t bytes) { return std::max<int64_t>(1, (1 << 17) / static_cast<int64_t>(bytes + 8)); }
 
-// to[i] = from[places[i]], elements of `bytes` each.
-bool copy_places(char* to, const char* from, const int64_t* places, int64_t count, int64_t size, std::size_t bytes) {
-  const auto copy_elements = [&](auto example) {
+// Calls `function(copy)` where copy(to, from, places, size, first, last, wrap) does to[i] = from[places[i]]
+// for elements of `bytes` each.
+template <class Function>
+void with_element_copy(std::size_t bytes, Function function) {
+  const auto of_type = [](auto example) {
     using T = decltype(example);
-    T* target = reinterpret_cast<T*>(to);
-    const T* source = reinterpret_cast<const T*>(from);
-    return read_checked(places, count, size, grain_for(bytes), [=](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) target[i] = source[wrapped_place(places[i], size)];
-    });
+    return [](char* to, const char* from, const int64_t* places, int64_t size, int64_t first, int64_t last,
+              auto wrap) {
+      T* target = reinterpret_cast<T*>(to);
+      const T* source = reinterpret_cast<const T*>(from);
+      for (int64_t i = first; i < last; ++i) target[i] = source[wrap(places[i], size)];
+    };
   };
   switch (bytes) {
-    case 0: return in_range(places, count, size);
-    case 1: return copy_elements(uint8_t{});
-    case 2: return copy_elements(uint16_t{});
-    case 4: return copy_elements(uint32_t{});
-    case 8: return copy_elements(uint64_t{});
+    case 1: return function(of_type(uint8_t{}));
+    case 2: return function(of_type(uint16_t{}));
+    case 4: return function(of_type(uint32_t{}));
+    case 8: return function(of_type(uint64_t{}));
     default:
-      return read_checked(places, count, size, grain_for(bytes), [=](int64_t first, int64_t last) {
+      return function([bytes](char* to, const char* from, const int64_t* places, int64_t size, int64_t first,
+                              int64_t last, auto wrap) {
         for (int64_t i = first; i < last; ++i) {
-          std::memcpy(to + i * bytes, from + wrapped_place(places[i], size) * bytes, bytes);
+          std::memcpy(to + i * bytes, from + wrap(places[i], size) * bytes, bytes);
         }
       });
   }
+}
+
+// to[i] = from[places[i]]. False when a place is out of range.
+bool copy_places(char* to, const char* from, const int64_t* places, int64_t count, int64_t size, std::size_t bytes) {
+  if (bytes == 0) return range_of(places, count, size) != Range::outside;
+  bool good = true;
+  with_element_copy(bytes, [&](auto copy) {
+    good = read_checked(places, count, size, grain_for(bytes), [=](int64_t first, int64_t last, auto wrap) {
+      copy(to, from, places, size, first, last, wrap);
+    });
+  });
+  return good;
+}
+
+// The same for each of several outer indices; the places are in range.
+template <class Wrap>
+void copy_outer_places(char* to, const char* from, const int64_t* places, int64_t count, const Around& around,
+                       std::size_t bytes, Wrap wrap) {
+  if (bytes == 0 || count == 0) return;
+  with_element_copy(bytes, [&](auto copy) {
+    const int64_t grain = std::max<int64_t>(1, grain_for(bytes) / count);
+    parallel_for(0, around.outer, grain, [=, size = around.size](int64_t begin, int64_t end) {
+      for (int64_t outer = begin; outer < end; ++outer) {
+        copy(to + outer * count * bytes, from + outer * size * bytes, places, size, 0, count, wrap);
+      }
+    });
+  });
 }
 
 void index_select_cpu(Call& call) {
@@ -66,10 +101,17 @@ void index_select_cpu(Call& call) {
   const int64_t count = index.numel();
   const std::size_t bytes = around.inner * item_size(input.dtype());
   const int64_t* places = index.data_as<int64_t>();
-  bool good = around.outer > 0 || in_range(places, count, around.size);
-  for (int64_t outer = 0; outer < around.outer && good; ++outer) {
-    good = copy_places(output->data_as<char>() + outer * count * bytes,
-                       input.data_as<char>() + outer * around.size * bytes, places, count, around.size, bytes);
+  bool good;
+  if (around.outer == 1) {
+    good = copy_places(output->data_as<char>(), input.data_as<char>(), places, count, around.size, bytes);
+  } else {
+    const Range range = range_of(places, count, around.size);
+    good = range != Range::outside;
+    if (range == Range::inside) {
+      copy_outer_places(output->data_as<char>(), input.data_as<char>(), places, count, around, bytes, AsIs{});
+    } else if (good) {
+      copy_outer_places(output->data_as<char>(), input.data_as<char>(), places, count, around, bytes, Wrapped{});
+    }
   }
   if (!good) throw_bad_place(index, dim, around.size);
   output.write_back();
@@ -87,8 +129,8 @@ void gather_cpu(Call& call) {
     const T* from = input.data_as<T>();
     T* to = output->data_as<T>();
     good = read_checked(index.data_as<int64_t>(), index.numel(), size, grain_for(sizeof(T)),
-                        [&](int64_t first, int64_t last) {
-                          for_each_place(index, input.shape(), dim, first, last,
+                        [&](int64_t first, int64_t last, auto wrap) {
+                          for_each_place(index, input.shape(), dim, first, last, wrap,
                                          [=](int64_t place, int64_t i) { to[i] = from[place]; });
                         });
   });

@@ -18,6 +18,8 @@ void copy_elements(char* target, const char* source, const int64_t* places, int6
   for (int64_t i = 0; i < count; ++i) to[i] = from[places[i]];
 }
 
+constexpr int64_t kRow = 512;  // elements that are looked at in one go
+
 constexpr int64_t kBytesPerThread = 1 << 18;  // below, a second thread gains nothing
 
 void copy_blocks_serially(char* target, const char* source, const int64_t* places, int64_t count,
@@ -44,9 +46,16 @@ void for_each_nonzero(const Tensor& dense, Function function) {
     using T = decltype(example);
     const T* row = dense.data_as<T>();
     int64_t index[kMaxDims] = {};
+    int64_t found[kRow];  // of a piece of a row; filled without branches
     for (int64_t left = dense.numel(); left > 0; left -= length, row += length) {
-      for (int64_t k = 0; k < length; ++k) {
-        if (row[k] != T(0)) function(index, k);
+      for (int64_t first = 0; first < length; first += kRow) {
+        const int64_t end = std::min(length, first + kRow);
+        int64_t count = 0;
+        for (int64_t k = first; k < end; ++k) {
+          found[count] = k;
+          count += row[k] != T(0);
+        }
+        for (int64_t k = 0; k < count; ++k) function(index, found[k]);
       }
       for (int d = last - 1; d >= 0 && ++index[d] == dense.size(d); --d) index[d] = 0;
     }
@@ -73,16 +82,21 @@ Tensor integer_index(const Tensor& index) {
   return converted;
 }
 
-bool in_range(const int64_t* places, int64_t count, int64_t size) {
-  // By sign bits only, which every CPU can vectorise: bad where place + size is below 0 or
-  // above 2 * size - 1.
-  int64_t bad = 0;
+Range range_of(const int64_t* places, int64_t count, int64_t size) {
+  // By sign bits only, which every CPU can vectorise. First the usual case: 0 <= place <= size - 1.
+  const uint64_t length = static_cast<uint64_t>(size);
+  uint64_t signs = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const uint64_t shifted = static_cast<uint64_t>(places[i]) + static_cast<uint64_t>(size);
-    const uint64_t room = 2 * static_cast<uint64_t>(size) - 1 - shifted;
-    bad |= static_cast<int64_t>(shifted | room);
+    const uint64_t place = static_cast<uint64_t>(places[i]);
+    signs |= place | (length - 1 - place);
   }
-  return bad >= 0;
+  if (static_cast<int64_t>(signs) >= 0) return Range::inside;
+  signs = 0;
+  for (int64_t i = 0; i < count; ++i) {  // 0 <= place + size <= 2 * size - 1
+    const uint64_t shifted = static_cast<uint64_t>(places[i]) + length;
+    signs |= shifted | (2 * length - 1 - shifted);
+  }
+  return static_cast<int64_t>(signs) >= 0 ? Range::some_negative : Range::outside;
 }
 
 void throw_bad_place(const Tensor& index, int dim, int64_t size) {
@@ -95,23 +109,9 @@ void check_places(const Tensor& index, int dim, int64_t size) {
   std::atomic<bool> good{true};
   const int64_t* places = index.data_as<int64_t>();
   parallel_for(0, index.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-    if (!in_range(places + begin, end - begin, size)) good = false;
+    if (range_of(places + begin, end - begin, size) == Range::outside) good = false;
   });
   if (!good) throw_bad_place(index, dim, size);
-}
-
-Tensor checked_index(const Tensor& given, int dim, int64_t size) {
-  const Tensor index = integer_index(given);
-  check_places(index, dim, size);
-  int64_t* places = index.data_as<int64_t>();
-  int64_t negative = 0;
-  for (int64_t i = 0; i < index.numel(); ++i) negative |= places[i];
-  if (negative >= 0) return index;
-  const Tensor result = empty(index.shape(), DType::int64);
-  for (int64_t i = 0; i < index.numel(); ++i) {
-    result.data_as<int64_t>()[i] = places[i] < 0 ? places[i] + size : places[i];
-  }
-  return result;
 }
 
 void copy_blocks(char* target, const char* source, const int64_t* places, int64_t count,

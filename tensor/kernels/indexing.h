@@ -4,14 +4,11 @@
 
 namespace relume {
 
-// The indices as row-major int64 within [0, size); negative ones counted from the end.
-// Throws TypeError for tensors that are not of integers, IndexError naming the index.
-Tensor checked_index(const Tensor& index, int dim, int64_t size);
-
 // An index tensor as row-major int64, not checked for range. Throws TypeError when it holds no integers.
 Tensor integer_index(const Tensor& index);
-// Do all places lie in [-size, size)?
-bool in_range(const int64_t* places, int64_t count, int64_t size);
+// Where some places lie: all in [0, size), all in [-size, size), or some outside.
+enum class Range { inside, some_negative, outside };
+Range range_of(const int64_t* places, int64_t count, int64_t size);
 // Throws IndexError naming the first place that lies outside of [-size, size).
 void check_places(const Tensor& index, int dim, int64_t size);
 [[noreturn]] void throw_bad_place(const Tensor& index, int dim, int64_t size);

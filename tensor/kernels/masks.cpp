@@ -6,8 +6,21 @@
 #include "tensor/kernels/dense.h"
 #include "tensor/kernels/along_dim.h"
 #include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
 
 namespace relume {
+void fill_masked(const Tensor& target, const Tensor& mask, const Tensor& value) {
+  visit_size(target.dtype(), [&](auto example) {
+    using T = decltype(example);
+    const T filler = *value.data_as<T>();
+    const uint8_t* selected = mask.data_as<uint8_t>();
+    T* to = target.data_as<T>();
+    parallel_for(0, target.numel(), kParallelGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = selected[i] ? filler : to[i];
+    });
+  });
+}
+
 namespace {
 
 void check_mask(const Call& call, const Tensor& mask) {
@@ -15,14 +28,19 @@ void check_mask(const Call& call, const Tensor& mask) {
                    ": a mask must be of bool (or uint8), not ", name(mask.dtype()));
 }
 
-// Positions where a mask, row-major and broadcast, is not 0.
+// Positions where a mask, row-major and broadcast, is not 0. Without branches: what a mask selects is
+// hard to guess.
 std::vector<int64_t> masked_positions(const Tensor& mask) {
   const Tensor dense = contiguous_copy_if_needed(mask);
   const uint8_t* selected = dense.data_as<uint8_t>();
-  std::vector<int64_t> positions;
-  for (int64_t i = 0; i < dense.numel(); ++i) {
-    if (selected[i]) positions.push_back(i);
+  const int64_t size = dense.numel();
+  std::vector<int64_t> positions(size - std::count(selected, selected + size, uint8_t{0}) + 1);
+  int64_t* to = positions.data();
+  for (int64_t i = 0; i < size; ++i) {
+    *to = i;
+    to += selected[i] != 0;
   }
+  positions.pop_back();  // the place for the last write
   return positions;
 }
 
@@ -43,13 +61,7 @@ void masked_fill_cpu(Call& call) {
   const Tensor wide_mask = contiguous_copy_if_needed(expand_view(mask, shape));
   const DenseOutput output(call.output(0, shape, input.dtype()));
   copy(*output, expand_view(input, shape));
-  visit_size(input.dtype(), [&](auto example) {
-    using T = decltype(example);
-    const T filler = *converted.data_as<T>();
-    const uint8_t* selected = wide_mask.data_as<uint8_t>();
-    T* to = output->data_as<T>();
-    for (int64_t i = 0; i < output->numel(); ++i) to[i] = selected[i] ? filler : to[i];
-  });
+  fill_masked(*output, wide_mask, converted);
   output.write_back();
 }
 
@@ -92,12 +104,16 @@ void masked_scatter_cpu(Call& call) {
   check(wanted <= source.numel(), call.op.name(), ": the mask selects ", wanted, " elements, but source has only ",
         source.numel());
   const WrittenTensor output(call);
+  if (wanted == 0) return output.finish();
   visit_size(input.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* from = source.data_as<T>();
     T* to = output->data_as<T>();
-    for (int64_t i = 0; i < output->numel(); ++i) {
-      if (selected[i]) to[i] = *from++;
+    int64_t next = 0;
+    for (int64_t i = 0; i < output->numel(); ++i) {  // without branches
+      const T value = from[std::min(next, wanted - 1)];
+      to[i] = selected[i] ? value : to[i];
+      next += selected[i] != 0;
     }
   });
   output.finish();

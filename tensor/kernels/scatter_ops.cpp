@@ -151,7 +151,7 @@ void for_all_places(const Tensor& index, IntSpan shape, int dim, Function functi
   const int64_t each = index.numel() / outer;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, each));
   parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
-    for_each_place(index, shape, dim, begin * each, end * each, function);
+    for_each_place(index, shape, dim, begin * each, end * each, Wrapped{}, function);
   });
 }
 

@@ -49,7 +49,7 @@ void reduce_into(const Tensor& output, int dim, const Tensor& index, const Tenso
     using T = decltype(example);
     const T* from = source.data_as<T>();
     T* to = output.data_as<T>();
-    for_each_place(index, output.shape(), dim, 0, index.numel(), [=](int64_t place, int64_t i) {
+    for_each_place(index, output.shape(), dim, 0, index.numel(), Wrapped{}, [=](int64_t place, int64_t i) {
       to[place] = Combine::template combine<T>(to[place], from[i]);
     });
   });
@@ -64,7 +64,7 @@ void forget(const Tensor& output, int dim, const Tensor& index, const Tensor& so
     const T neutral = static_cast<T>(reduction == Reduction::prod ? 1.0f : 0.0f);
     const T* from = source.data_as<T>();
     T* to = output.data_as<T>();
-    for_each_place(index, output.shape(), dim, 0, index.numel(),
+    for_each_place(index, output.shape(), dim, 0, index.numel(), Wrapped{},
                    [=](int64_t place, int64_t i) { to[place] = extreme ? from[i] : neutral; });
   });
 }

@@ -1,0 +1,39 @@
+"""Products of the standard's main namespace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import relume
+from relume import Tensor
+
+
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The matrix product, of stacks of matrices too."""
+    return relume.matmul(x1, x2)
+
+
+def matrix_transpose(x: Tensor, /) -> Tensor:
+    """The last two dimensions exchanged."""
+    return x.mT
+
+
+def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
+    """Sums products over pairs of dimensions of two tensors."""
+    return relume.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """Dot products along a dimension; complex `x1` is conjugated.
+
+    >>> import relume as rl
+    >>> vecdot(rl.tensor([[1, 2], [3, 4]]), rl.tensor([1, 1]))
+    tensor([3, 7])
+    """
+    a, b = relume.broadcast_tensors(x1, x2)
+    kind = relume.result_type(a, b)
+    if "complex" in kind.name:
+        a = relume.conj(a)
+    left = a.to(kind).movedim(axis, -1).unsqueeze(-2)
+    right = b.to(kind).movedim(axis, -1).unsqueeze(-1)
+    return relume.matmul(left, right).squeeze(-1).squeeze(-1)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import relume as rl
 from relume import Tensor
 
+T_co = TypeVar("T_co", covariant=True)
 
-class Dataset:
+
+class Dataset(Generic[T_co]):
     """Samples by number: subclasses define `__getitem__` and `__len__`.
 
     `__getitems__(indices)`, if there is one, gets all samples of a batch at once.
@@ -25,21 +27,21 @@ class Dataset:
     9
     """
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__} does not define __getitem__()")
 
     def __add__(self, other: Dataset) -> ConcatDataset:
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[T_co]):
     """Samples one after another: subclasses define `__iter__`.
 
     With worker processes every worker iterates over a copy: split the samples among them with
     `get_worker_info()`.
     """
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
 
     def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]

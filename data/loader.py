@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import relume as rl
 from relume.data.collate import default_collate, default_convert
@@ -14,8 +14,10 @@ from relume.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from relume.data.worker import Fetcher, Settings
 from relume.data.workers import WorkerEpoch, WorkerPool
 
+T_co = TypeVar("T_co", covariant=True)
 
-class DataLoader:
+
+class DataLoader(Generic[T_co]):
     """Batches of a dataset.
 
     Args:

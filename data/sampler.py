@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import relume as rl
 
+T_co = TypeVar("T_co", covariant=True)
 
-class Sampler:
+
+class Sampler(Generic[T_co]):
     """An order of sample numbers: subclasses define `__iter__`, and `__len__` where it is known."""
 
     def __init__(self, data_source: Any = None) -> None:
         pass
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} does not define __iter__()")
 
 
-class SequentialSampler(Sampler):
+class SequentialSampler(Sampler[int]):
     """0, 1, 2, ...
 
     >>> list(SequentialSampler("abc"))
@@ -36,7 +38,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(Sampler[int]):
     """All samples in random order, or draws with replacement.
 
     Args:
@@ -82,7 +84,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(Sampler[int]):
     """Given numbers in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
@@ -97,7 +99,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(Sampler[int]):
     """Draws in proportion to weights.
 
     Args:
@@ -134,7 +136,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[list[Any]]):
     """Lists of numbers from another sampler.
 
     Args:
@@ -168,7 +170,7 @@ class BatchSampler(Sampler):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-class DistributedSampler(Sampler):
+class DistributedSampler(Sampler[int]):
     """The share of one of several processes; every process gets as many.
 
     Args:

@@ -40,6 +40,10 @@ from relume.nn.activation import (
     Tanhshrink,
     Threshold,
 )
+from relume.nn.adaptive_softmax import (
+    AdaptiveLogSoftmaxWithLoss,
+    TargetLogProbability,
+)
 from relume.nn.attention import (
     MultiheadAttention,
     NonDynamicallyQuantizableLinear,
@@ -208,6 +212,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -328,6 +333,7 @@ __all__ = [
     "Softsign",
     "Tanh",
     "Tanhshrink",
+    "TargetLogProbability",
     "Threshold",
     "Transformer",
     "TransformerDecoder",

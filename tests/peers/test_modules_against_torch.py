@@ -485,3 +485,20 @@ def test_pytorchs_weights_come_through_safetensors(tmp_path):
     ours.load_state_dict(read(tmp_path / "weights")[0])
     for (key, a), b in zip(ours.state_dict().items(), theirs.state_dict().values(), strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=key)
+
+
+def test_adaptive_softmax():
+    theirs = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], 2.0, head_bias=True).double()
+    ours = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], 2.0, head_bias=True).double()
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    ours.load_state_dict(theirs.state_dict())
+    results = []
+    for lib, layer in ((rl, ours), (torch, theirs)):
+        make = rl.tensor if lib is rl else torch.tensor
+        x = make(numbers(6, 8)).requires_grad_()
+        output, loss = layer(x, make([0, 19, 5, 3, 11, 4]))
+        loss.backward()
+        tensors = [output, loss, layer.log_prob(x), x.grad, *(p.grad for p in layer.parameters())]
+        results.append([t.detach().numpy() for t in tensors] + [layer.predict(x).numpy()])
+    for mine, other in zip(*results, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-12)

@@ -68,4 +68,13 @@ void elements_from_keys(void* elements, const uint64_t* keys, DType dtype, int64
 void sort_keys(std::vector<uint32_t>& keys, std::vector<uint32_t>& scratch);
 void sort_keys(std::vector<uint64_t>& keys, std::vector<uint64_t>& scratch);
 
+// The key of rank `k` of `count`; `candidates` is memory to work in, of room for as many.
+uint32_t select_key(const uint32_t* keys, int64_t count, int64_t k, std::vector<uint32_t>& candidates);
+uint64_t select_key(const uint64_t* keys, int64_t count, int64_t k, std::vector<uint64_t>& candidates);
+
+// Writes the positions of keys in their order, equal ones by their positions. `words` and
+// `scratch` are memory to work in, of room for as many.
+void order_positions(const uint32_t* keys, int64_t count, int64_t* positions, std::vector<uint64_t>& words, std::vector<uint64_t>& scratch);
+void order_positions(const uint64_t* keys, int64_t count, int64_t* positions, std::vector<uint64_t>& words, std::vector<uint64_t>& scratch);
+
 }  // namespace relume

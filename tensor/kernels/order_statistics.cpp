@@ -11,35 +11,6 @@
 namespace relume {
 namespace {
 
-constexpr int64_t kFew = 4096;  // keys among which to select by comparing
-
-// The key of rank `k`: the digits of a large number of keys are counted from the highest one
-// down, which leaves fewer and fewer candidates.
-template <class Key>
-Key select_key(const Key* keys, int64_t count, int64_t k, std::vector<Key>& candidates) {
-  constexpr int kBits = 12, kValues = 1 << kBits;
-  const Key* from = keys;
-  int64_t counts[kValues];
-  for (int shift = 8 * sizeof(Key) - kBits; count > kFew && shift > -kBits; shift -= kBits) {
-    const int down = std::max(shift, 0);
-    std::fill_n(counts, kValues, 0);
-    for (int64_t i = 0; i < count; ++i) ++counts[(from[i] >> down) & (kValues - 1)];
-    Key digit = 0;
-    for (; k >= counts[digit]; ++digit) k -= counts[digit];
-    if (counts[digit] == count) continue;
-    if (from == keys) candidates.resize(counts[digit]);  // else they only become fewer
-    int64_t kept = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      if (((from[i] >> down) & (kValues - 1)) == digit) candidates[kept++] = from[i];
-    }
-    from = candidates.data();
-    count = kept;
-  }
-  if (from == keys) candidates.assign(keys, keys + count);
-  std::nth_element(candidates.begin(), candidates.begin() + k, candidates.begin() + count);
-  return candidates[k];
-}
-
 // Where the element of rank `k` stands; equal elements are ordered by their positions.
 template <class Key>
 int64_t position_of_rank(const Key* keys, int64_t count, int64_t k, std::vector<Key>& scratch) {
@@ -110,7 +81,7 @@ void pick_from_lines(Call& call, Pick what, int64_t dim_given, bool keepdim, int
   visit_key(input.dtype(), [&](auto example) {
     using Key = decltype(example);
     // A thread of a parallel loop may not throw: memory is taken beforehand.
-    const int64_t parts = std::max<int64_t>(1, std::min({lines, input.numel() / kFew, int64_t{num_threads()}}));
+    const int64_t parts = std::max<int64_t>(1, std::min({lines, input.numel() / kParallelGrain, int64_t{num_threads()}}));
     struct Work {
       std::vector<Key> keys, scratch, more;
     };

@@ -15,143 +15,122 @@
 namespace relume {
 namespace {
 
-// A key and the position it came from; keys of 32 bits share one word with the position.
-struct Packed {
-  uint64_t word;
-  static Packed make(uint32_t key, int64_t position) {
-    return {uint64_t{key} << 32 | static_cast<uint32_t>(position)};
-  }
-  static Packed highest() { return {~uint64_t{0}}; }
-  int64_t position() const { return static_cast<uint32_t>(word); }
-  unsigned digit(int i) const { return (word >> (32 + 8 * i)) & 0xff; }
-  bool operator<(const Packed& other) const { return word < other.word; }
-  static constexpr int kDigits = 4;
-};
-struct Pair {
-  uint64_t key;
-  int64_t from;
-  static Pair make(uint64_t key, int64_t position) { return {key, position}; }
-  static Pair highest() { return {~uint64_t{0}, std::numeric_limits<int64_t>::max()}; }
-  int64_t position() const { return from; }
-  unsigned digit(int i) const { return (key >> (8 * i)) & 0xff; }
-  bool operator<(const Pair& other) const {
-    return key != other.key ? key < other.key : from < other.from;
-  }
-  static constexpr int kDigits = 8;
-};
-
-constexpr int64_t kRadixFrom = 512;  // elements: below, comparing is faster
-constexpr int64_t kFewOfMany = 8;    // topk of less than an eighth does not gather all
-
-// Least significant digit first; equal keys stay in the order of their positions.
-template <class Item>
-void radix_sort(std::vector<Item>& items, std::vector<Item>& scratch) {
-  scratch.resize(items.size());
-  int64_t counts[Item::kDigits * 256] = {};
-  for (const Item& item : items) {
-    for (int digit = 0; digit < Item::kDigits; ++digit) ++counts[digit * 256 + item.digit(digit)];
-  }
-  for (int digit = 0; digit < Item::kDigits; ++digit) {
-    int64_t* count = &counts[digit * 256];
-    if (count[items[0].digit(digit)] == static_cast<int64_t>(items.size())) continue;
-    int64_t start = 0;
-    for (int value = 0; value < 256; ++value) start += std::exchange(count[value], start);
-    for (const Item& item : items) scratch[count[item.digit(digit)]++] = item;
-    items.swap(scratch);
-  }
-}
+constexpr int64_t kFewOfMany = 8;  // topk of less than an eighth looks at each key once
+constexpr int64_t kVeryFew = 16;   // so many are kept in order
 
 // Sorts lines of one length. All its memory is taken beforehand, since a thread of a parallel
 // loop may not throw.
-template <class T>
+template <class Key>
 class LineSorter {
-  using Key = decltype(order_key(T{}));
-
  public:
   // For the first `count` elements of lines of `length`.
   LineSorter(int64_t length, int64_t count, bool descending)
-      : length_(length), count_(count), descending_(descending) {
-    const std::size_t room = few() ? candidates() : length;
-    const std::size_t scratch = count == length && length >= kRadixFrom ? length : 0;
-    if (is_packed()) {
-      packed_.reserve(room);
-      packed_scratch_.reserve(scratch);
-    } else {
-      pairs_.reserve(room);
-      pairs_scratch_.reserve(scratch);
+      : length_(length), count_(count), descending_(descending), keys_(length) {
+    words_.reserve(sorts_all() ? length : count);
+    scratch_.reserve(sorts_all() ? length : count);
+    if (sorts_all()) {
+      places_.resize(count < length ? length : 0);
+      return;
     }
+    candidates_.reserve(few() ? 2 * count + kVeryFew : length);
+    chosen_.resize(count);
+    places_.resize(count);
   }
 
-  // The first elements of a line; sorted or, if that is not wanted, in any order.
-  void first(const T* line, bool sorted, T* values, int64_t* indices) {
-    if (is_packed()) {
-      run(packed_, packed_scratch_, line, sorted, values, indices);
-    } else {
-      run(pairs_, pairs_scratch_, line, sorted, values, indices);
+  // The positions of the first elements of a line; in order or, if that is not wanted, in any.
+  void first(const void* line, DType dtype, bool sorted, int64_t* indices) {
+    fill_order_keys(keys_.data(), line, dtype, length_);
+    if (descending_) {
+      for (Key& key : keys_) key = ~key;
     }
+    if (count_ == 0) return;
+    if (sorts_all()) {
+      int64_t* places = count_ < length_ ? places_.data() : indices;
+      order_positions(keys_.data(), length_, places, words_, scratch_);
+      if (count_ < length_) std::copy_n(places, count_, indices);
+      return;
+    }
+    choose(threshold());
+    if (!sorted) return std::copy(places_.begin(), places_.end(), indices), void();
+    order_positions(chosen_.data(), count_, indices, words_, scratch_);
+    for (int64_t i = 0; i < count_; ++i) indices[i] = places_[indices[i]];
   }
 
  private:
-  bool is_packed() const { return sizeof(Key) == 4 && length_ < int64_t{UINT32_MAX}; }
+  // A good part of a line costs as much as all of it.
+  bool sorts_all() const { return count_ >= length_ / 4; }
   bool few() const { return count_ < length_ / kFewOfMany; }
-  std::size_t candidates() const { return 2 * count_ + 64; }
 
-  template <class Item>
-  Item item(const T* line, int64_t i) const {
-    const Key flip = descending_ ? std::numeric_limits<Key>::max() : 0;
-    return Item::make(order_key(line[i]) ^ flip, i);
+  // The largest key to choose.
+  Key threshold() {
+    if (!few()) return select_key(keys_.data(), length_, count_ - 1, candidates_);
+    return count_ <= kVeryFew ? threshold_of_very_few() : threshold_of_few();
   }
 
-  template <class Item>
-  void run(std::vector<Item>& items, std::vector<Item>& scratch, const T* line, bool sorted,
-           T* values, int64_t* indices) {
-    if (few()) {
-      collect_smallest(items, line);
-    } else {
-      items.resize(length_);
-      for (int64_t i = 0; i < length_; ++i) items[i] = item<Item>(line, i);
+  Key threshold_of_very_few() {
+    Key* best = chosen_.data();
+    std::copy_n(keys_.begin(), count_, best);
+    std::sort(best, best + count_);
+    for (int64_t i = count_; i < length_; ++i) {
+      const Key key = keys_[i];
+      if (key >= best[count_ - 1]) continue;
+      int64_t place = count_ - 1;
+      for (; place > 0 && best[place - 1] > key; --place) best[place] = best[place - 1];
+      best[place] = key;
     }
-    if (count_ < length_) {
-      keep_smallest(items, count_);
-      if (sorted) std::sort(items.begin(), items.end());
-    } else if (length_ >= kRadixFrom) {
-      radix_sort(items, scratch);
-    } else {
-      std::sort(items.begin(), items.end());
-    }
-    for (int64_t i = 0; i < count_; ++i) {
-      indices[i] = items[i].position();
-      values[i] = line[indices[i]];
-    }
+    return best[count_ - 1];
   }
 
-  // Walks the line once with a short list of candidates: an element that is not below the
-  // worst one to keep is passed over.
-  template <class Item>
-  void collect_smallest(std::vector<Item>& items, const T* line) {
-    items.clear();
-    Item limit = Item::highest();
-    for (int64_t i = 0; i < length_; ++i) {
-      const Item candidate = item<Item>(line, i);
-      if (!(candidate < limit)) continue;
-      items.push_back(candidate);
-      if (items.size() == candidates()) limit = keep_smallest(items, count_);
+  // With a list of candidates, which is cut to the best ones whenever it is full.
+  Key threshold_of_few() {
+    const std::size_t full = static_cast<std::size_t>(2 * count_ + kVeryFew);
+    candidates_.assign(keys_.begin(), keys_.begin() + count_);
+    Key limit = *std::max_element(candidates_.begin(), candidates_.end());
+    for (int64_t i = count_; i < length_; ++i) {
+      if (keys_[i] >= limit) continue;
+      candidates_.push_back(keys_[i]);
+      if (candidates_.size() == full) limit = cut_candidates();
     }
+    return cut_candidates();
+  }
+  Key cut_candidates() {
+    std::nth_element(candidates_.begin(), candidates_.begin() + (count_ - 1), candidates_.end());
+    candidates_.resize(count_);
+    return candidates_.back();
   }
 
-  template <class Item>
-  static Item keep_smallest(std::vector<Item>& items, int64_t count) {
-    if (count == 0) return items.clear(), Item{};
-    std::nth_element(items.begin(), items.begin() + (count - 1), items.end());
-    items.resize(count);
-    return items.back();
+  // All keys below the threshold, and the first ones that equal it.
+  void choose(Key threshold) {
+    int64_t below = 0;
+    for (const Key key : keys_) below += key < threshold;
+    int64_t equal = count_ - below, chosen = 0;
+    for (int64_t i = 0; chosen < count_; ++i) {
+      if (keys_[i] > threshold || (keys_[i] == threshold && equal-- <= 0)) continue;
+      chosen_[chosen] = keys_[i];
+      places_[chosen++] = i;
+    }
   }
 
   int64_t length_, count_;
   bool descending_;
-  std::vector<Packed> packed_, packed_scratch_;
-  std::vector<Pair> pairs_, pairs_scratch_;
+  std::vector<Key> keys_, candidates_, chosen_;
+  std::vector<int64_t> places_;
+  std::vector<uint64_t> words_, scratch_;
 };
+
+template <class T>
+void take_elements(T* to, const T* from, const int64_t* indices, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[indices[i]];
+}
+void take_elements(char* to, const char* from, int64_t size, const int64_t* indices, int64_t count) {
+  const auto take = [&](auto example) {
+    using T = decltype(example);
+    take_elements(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), indices, count);
+  };
+  if (size == 1) return take(uint8_t{});
+  if (size == 2) return take(uint16_t{});
+  return size == 4 ? take(uint32_t{}) : take(uint64_t{});
+}
 
 // Outputs 0 and 1 get the first `count` values along `dim` and their indices.
 void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted) {
@@ -167,19 +146,23 @@ void sort_lines(Call& call, int dim, int64_t count, bool descending, bool sorted
   const DenseOutput value_rows(move_to_end_view(values, dim));
   const DenseOutput index_rows(move_to_end_view(indices, dim));
   const int64_t length = input.ndim() > 0 ? input.size(dim) : 1;
-  visit(input.dtype(), [&](auto example) {
-    using T = decltype(example);
+  const int64_t size = static_cast<int64_t>(item_size(input.dtype()));
+  const char* from = rows.data_as<char>();
+  char* to = value_rows->data_as<char>();
+  int64_t* places = index_rows->data_as<int64_t>();
+  visit_key(input.dtype(), [&](auto example) {
+    using Key = decltype(example);
     const int64_t lines = rows.numel() / length;
     const int64_t parts = std::max<int64_t>(
         1, std::min({lines, rows.numel() / kParallelGrain, int64_t{num_threads()}}));
-    std::vector<LineSorter<T>> sorters;
+    std::vector<LineSorter<Key>> sorters;
     for (int64_t part = 0; part < parts; ++part) sorters.emplace_back(length, count, descending);
     parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) {
         for (int64_t i = part * lines / parts; i < (part + 1) * lines / parts; ++i) {
-          sorters[part].first(rows.data_as<T>() + i * length, sorted,
-                              value_rows->data_as<T>() + i * count,
-                              index_rows->data_as<int64_t>() + i * count);
+          const char* line = from + i * length * size;
+          sorters[part].first(line, input.dtype(), sorted, places + i * count);
+          take_elements(to + i * count * size, line, size, places + i * count, count);
         }
       }
     });

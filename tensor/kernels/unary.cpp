@@ -1,5 +1,9 @@
 // Functions of one element: exp, abs, floor, ...
+#include <cmath>
+#include <cstdlib>
+
 #include "tensor/elementwise.h"
+#include "tensor/ops.h"
 
 namespace relume {
 namespace {
@@ -8,6 +12,18 @@ template <Function function>
 constexpr Kernel numeric = elementwise_kernel<function, TypeRule::numeric, 1>;
 template <Function function>
 constexpr Kernel floating = elementwise_kernel<function, TypeRule::floating, 1>;
+
+// Halves go to the even one; `decimals` may be negative.
+void round_cpu(Call& call) {
+  const int64_t decimals = call.integer(1);
+  if (decimals == 0) return numeric<Function::round>(call);
+  check<TypeError>(is_floating(call.body(0)->dtype), "round(): decimals are for floating tensors, not ",
+                   name(call.body(0)->dtype));
+  const double factor = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  const Tensor input = call.tensor(0);
+  call.set_output(0, decimals > 0 ? OpFunction{"round"}(input * factor) / factor
+                                  : OpFunction{"round"}(input / factor) * factor);
+}
 
 const Register unary_functions[] = {
     {"neg(Tensor input) -> Tensor", "The element with the other sign.", {Trait::elementwise},
@@ -62,8 +78,9 @@ const Register unary_functions[] = {
      numeric<Function::floor>},
     {"ceil(Tensor input) -> Tensor", "The smallest whole number that is not smaller.", {Trait::elementwise},
      numeric<Function::ceil>},
-    {"round(Tensor input) -> Tensor", "The nearest whole number; halves go to the even one.", {Trait::elementwise},
-     numeric<Function::round>},
+    {"round(Tensor input, *, int decimals=0) -> Tensor",
+     "The nearest whole number, or number with so many decimals; halves go to the even one.",
+     {Trait::elementwise}, round_cpu},
     {"trunc(Tensor input) -> Tensor", "The whole part.", {Trait::elementwise},
      numeric<Function::trunc>},
     {"frac(Tensor input) -> Tensor", "What is left without the whole part.", {Trait::elementwise},

@@ -1,5 +1,7 @@
 #include "tensor/python/call_op.h"
 
+#include "tensor/python/named_results.h"
+
 namespace relume {
 
 bool is_long_running(const Op& op, const Value* values, int count) {
@@ -19,6 +21,11 @@ bool is_long_running(const Op& op, const Value* values, int count) {
 PyObject* wrap_outputs(const Op& op, Outputs& outputs) {
   if (op.schema.return_count == 1) return wrap(std::move(outputs[0]));
   const int count = outputs.size();
+  if (PyTypeObject* type = named_result_type(op)) {
+    nb::object result = checked(PyStructSequence_New(type));
+    for (int i = 0; i < count; ++i) PyStructSequence_SetItem(result.ptr(), i, wrap(std::move(outputs[i])));
+    return result.release().ptr();
+  }
   const bool as_list = op.schema.returns_list;
   nb::object result = checked(as_list ? PyList_New(count) : PyTuple_New(count));
   for (int i = 0; i < count; ++i) {

@@ -9,6 +9,7 @@
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/call_op.h"
+#include "tensor/python/named_results.h"
 #include "tensor/random.h"
 
 #include <structmember.h>
@@ -376,6 +377,7 @@ nb::object make_op_function(const Op& op, OpForm form) {
 }
 
 void bind_ops(nb::module_& module) {
+  bind_named_results(module);
   out_name = PyUnicode_InternFromString("out");
   device_name = PyUnicode_InternFromString("device");
   requires_grad_name = PyUnicode_InternFromString("requires_grad");

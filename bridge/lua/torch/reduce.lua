@@ -150,12 +150,7 @@ for _, name in ipairs {'cumsum', 'cumprod'} do
       if not is_tensor(x) then invalid(select('#', ...), ...) end
       local d = check_dimension(x, dim or 1, 2)
       result = shapes.resize_as(result or shapes.new(tensor_row(x), 0), x)
-      if name == 'cumsum' then return core.into(result, 'cumsum', x, d) end
-      result:copy(x)
-      for i = 2, x:size(d + 1) do
-         result:narrow(d + 1, i, 1):cmul(result:narrow(d + 1, i - 1, 1))
-      end
-      return result
+      return core.into(result, name, x, d)
    end)
 end
 
@@ -216,9 +211,7 @@ end)
 
 -- The k-th smallest along a dimension.
 local function kth(result, indices, x, k, d)
-   local values, positions = core.call('sort', x, d, false)
-   local value, place = values:narrow(d + 1, k, 1), positions:narrow(d + 1, k, 1):clone()
-   return sorted_pair(result, indices, value:clone(), place)
+   return sorted_pair(result, indices, core.call('kthvalue', x, k, d, true))
 end
 
 enter('kthvalue', 'all', function(...)
@@ -238,26 +231,7 @@ end)
 enter('mode', 'all', function(...)
    local result, indices, x, dim = with_indices(...)
    local d = check_dimension(x, dim or dims(x), 2)
-   local values, positions = core.call('sort', x, d, false)
-   local chosen = resize_reduced(shapes.new(tensor_row(x), 0), x, d)
-   local places = resize_reduced(shapes.new(long_row, 0), x, d)
-   local count, last = x:size(d + 1), dims(x)
-   local v = values:transpose(d + 1, last):contiguous():view(-1, count)
-   local p = positions:transpose(d + 1, last):contiguous():view(-1, count)
-   local flat_values, flat_places = {}, {}
-   for r = 1, v:size(1) do
-      local best, run = 0, 0
-      local row = v[r]
-      for i = 1, count do
-         run = (i > 1 and row[i] == row[i - 1]) and run + 1 or 1
-         if run > best then
-            best, flat_values[r], flat_places[r] = run, row[i], p[r][i]
-         end
-      end
-   end
-   chosen:copy(chosen.new(flat_values))
-   places:copy(places.new(flat_places))
-   return sorted_pair(result, indices, chosen, places)
+   return sorted_pair(result, indices, core.call('mode', x, d, true))
 end)
 
 function functions.numel(x) return tonumber(x._numel) end

@@ -40,6 +40,12 @@ Tensor mean_backward(Backward& b) {
 }
 const Derive derive_mean{"mean", {{0, saves_nothing, mean_backward}}};
 
+const Derive derive_nansum{"nansum", {
+    {0, saves(0), [](Backward& b) {
+       const Tensor input = b.in(0);
+       return ops::where(ops::eq(input, input), sum_backward(b), 0);
+     }}}};
+
 const Derive derive_sum_to{"sum_to", {
     {0, saves_nothing, [](Backward& b) { return ops::expand(b.grad(), b.shape(0)); }}}};
 
@@ -127,7 +133,8 @@ Tensor spread_backward(Backward& b, const Tensor& grad) {
     if (dims.has(i)) list.push_back(i);
   }
   const Tensor distance = b.in(0) - ops::mean(b.in(0), list, true);
-  return restored(b, grad, dims) * distance * (2 / (folded_count(b, dims) - b.real(2)));
+  const double correction = b.value(4).is_none() ? b.real(2) : b.boolean(4) ? 1 : 0;
+  return restored(b, grad, dims) * distance * (2 / (folded_count(b, dims) - correction));
 }
 const Derive derive_var{"var", {
     {0, saves(0), [](Backward& b) { return spread_backward(b, b.grad()); }}}};

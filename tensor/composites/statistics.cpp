@@ -7,7 +7,7 @@
 namespace relume {
 namespace {
 
-const OpFunction isnan{"isnan"}, amin{"amin"}, amax{"amax"}, var{"var"}, std_deviation{"std"}, sort{"sort"},
+const OpFunction isnan{"isnan"}, nansum{"nansum"}, amin{"amin"}, amax{"amax"}, var{"var"}, std_deviation{"std"}, sort{"sort"},
     index_select{"index_select"}, gather{"gather"}, lerp{"lerp"}, floor{"floor"}, ceil{"ceil"}, round{"round"},
     diagonal{"diagonal"}, cov{"cov"};
 
@@ -15,23 +15,10 @@ Tensor in_default_float(const Tensor& input) {
   return is_floating(input.dtype()) ? input : ops::to_dtype(input, kDefaultFloat);
 }
 
-void count_nonzero_cpu(Call& call) {
-  call.set_output(0, ops::sum(ops::ne(call.value(0), 0), call.value(1)));
-}
-
-Tensor without_nan(const Tensor& input) {
-  return is_floating(input.dtype()) ? ops::where(isnan(input), 0, input) : input;
-}
-
-void nansum_cpu(Call& call) {
-  const Value dtype = call.value(3);
-  call.set_output(0, ops::sum(without_nan(call.tensor(0)), call.value(1), call.value(2), dtype));
-}
-
 void nanmean_cpu(Call& call) {
   const Tensor input = in_default_float(call.tensor(0));
   const Tensor numbers = ops::sum(ops::logical_not(isnan(input)), call.value(1), call.value(2));
-  const Tensor mean = ops::sum(without_nan(input), call.value(1), call.value(2)) / ops::to_dtype(numbers, input.dtype());
+  const Tensor mean = nansum(input, call.value(1), call.value(2)) / ops::to_dtype(numbers, input.dtype());
   call.set_output(0, call.has(3) ? ops::to_dtype(mean, call.value(3)) : mean);
 }
 
@@ -173,10 +160,6 @@ void quantile_cpu(Call& call) {
 }
 
 const Register statistics[] = {
-    {"count_nonzero(Tensor input, int[]? dim=None) -> Tensor", "How many elements are not zero.",
-     {Trait::not_differentiable}, count_nonzero_cpu},
-    {"nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-     "The sum along dimensions, or of all elements, NaN counting as 0.", {Trait::composite}, nansum_cpu},
     {"nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
      "The mean of the elements that are not NaN.", {Trait::composite}, nanmean_cpu},
     {"aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor, Tensor)",

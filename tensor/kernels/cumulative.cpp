@@ -90,26 +90,49 @@ void run_totals(const T* from, T* to, const Lines& lines) {
   });
 }
 
-// A long sum waits for each addition: four terms at a time wait once.
+struct Plus {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Times {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+// May a few terms be folded before the total meets them? In double they could overflow where
+// one after the other would not.
 template <class T>
-void sum_rows(const T* from, T* to, const Lines& lines) {
+constexpr bool has_room = !std::is_same_v<T, double>;
+
+// A long total waits for each of its terms: four at a time wait once.
+template <class Fold, class T>
+void fold_rows(const T* from, T* to, const Lines& lines, Wide<T> start) {
+  const Fold fold;
   parallel_for(0, lines.outer, std::max<int64_t>(1, kParallelGrain / 2 / std::max<int64_t>(1, lines.length)),
                [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const T* x = from + line * lines.length;
       T* out = to + line * lines.length;
-      Wide<T> total = 0;
+      Wide<T> total = start;
       int64_t k = 0;
       for (; k + 4 <= lines.length; k += 4) {
-        const Wide<T> a = static_cast<Wide<T>>(x[k]), b = a + static_cast<Wide<T>>(x[k + 1]);
-        const Wide<T> c = static_cast<Wide<T>>(x[k + 2]), d = b + (c + static_cast<Wide<T>>(x[k + 3]));
-        out[k] = static_cast<T>(total + a);
-        out[k + 1] = static_cast<T>(total + b);
-        out[k + 2] = static_cast<T>(total + (b + c));
-        out[k + 3] = static_cast<T>(total + d);
-        total += d;
+        const Wide<T> a = static_cast<Wide<T>>(x[k]), b = fold(a, static_cast<Wide<T>>(x[k + 1]));
+        const Wide<T> c = static_cast<Wide<T>>(x[k + 2]), d = fold(c, static_cast<Wide<T>>(x[k + 3]));
+        const Wide<T> all = fold(b, d);
+        out[k] = static_cast<T>(fold(total, a));
+        out[k + 1] = static_cast<T>(fold(total, b));
+        out[k + 2] = static_cast<T>(fold(total, fold(b, c)));
+        out[k + 3] = static_cast<T>(fold(total, all));
+        total = fold(total, all);
       }
-      for (; k < lines.length; ++k) out[k] = static_cast<T>(total += static_cast<Wide<T>>(x[k]));
+      for (; k < lines.length; ++k) {
+        total = fold(total, static_cast<Wide<T>>(x[k]));
+        out[k] = static_cast<T>(total);
+      }
     }
   });
 }
@@ -133,10 +156,13 @@ enum class Running { sum, product, log_sum_exp };
 template <class T>
 void run(Running what, const T* from, T* to, const Lines& lines) {
   if (what == Running::sum) {
-    if (lines.inner == 1) return sum_rows(from, to, lines);
+    if (lines.inner == 1 && has_room<T>) return fold_rows<Plus>(from, to, lines, Wide<T>(0));
     return run_totals<RunningSum<T>>(from, to, lines);
   }
-  if (what == Running::product) return run_totals<RunningProduct<T>>(from, to, lines);
+  if (what == Running::product) {
+    if (lines.inner == 1 && has_room<T>) return fold_rows<Times>(from, to, lines, Wide<T>(1));
+    return run_totals<RunningProduct<T>>(from, to, lines);
+  }
   if constexpr (std::is_floating_point_v<T>) run_totals<RunningLogSumExp<T>>(from, to, lines);
 }
 
@@ -165,11 +191,29 @@ void running_kernel(Call& call) {
 // ---- running extremes and where they stand, the last of equal ones ----
 
 template <bool largest, class T>
+void run_extreme_of_line(const T* from, T* to, int64_t* places, int64_t length) {
+  T best = from[0];
+  int64_t place = 0;
+  for (int64_t k = 0; k < length; ++k) {
+    const T x = from[k];
+    const bool beyond = (largest ? x >= best : x <= best) || x != x;
+    best = beyond ? x : best;
+    place = beyond ? k : place;
+    to[k] = best;
+    places[k] = place;
+  }
+}
+
+template <bool largest, class T>
 void run_extremes(const T* from, T* to, int64_t* places, const Lines& lines) {
   for_each_block(lines, [&](int64_t first, int64_t together) {
+    if (lines.length == 0) return;
+    if (lines.inner == 1) {
+      return run_extreme_of_line<largest>(from + first, to + first, places + first, lines.length);
+    }
     T best[kBlock];
     int64_t place[kBlock] = {};
-    std::copy_n(from + first, lines.length > 0 ? together : 0, best);
+    std::copy_n(from + first, together, best);
     for (int64_t k = 0; k < lines.length; ++k) {
       const int64_t row = first + k * lines.inner;
       for (int64_t i = 0; i < together; ++i) {

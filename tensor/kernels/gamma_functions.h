@@ -106,7 +106,7 @@ inline double zeta(double s, double q) {
   for (; from < enough; from += 1) {
     const double term = std::pow(from, -s);
     sum += term;
-    if (from > 0 && term * from < sum * kPrecision * 1e-3) return sum;
+    if (from > 0 && term * from <= sum * kPrecision * 1e-3) return sum;
   }
   const double term = std::pow(from, -s);
   sum += term * (from / (s - 1) + 0.5);

@@ -38,10 +38,11 @@ struct Hypot {
 template <class T>
 struct Ldexp {
   T operator()(T a, T b) const {
-    const double power = static_cast<double>(b), whole = __builtin_trunc(math::clip(power, -5000.0, 5000.0));
-    const double rest = power - whole;
+    const double power = static_cast<double>(b);
+    if (power != power) return b;
+    const double bounded = math::clip(power, -5000.0, 5000.0), whole = __builtin_trunc(bounded);
     const double scaled = std::ldexp(static_cast<double>(a), static_cast<int>(whole));
-    return static_cast<T>(rest == 0 || __builtin_fabs(power) >= 5000 ? scaled : power != power ? power : scaled * std::exp2(rest));
+    return static_cast<T>(bounded == whole ? scaled : scaled * std::exp2(bounded - whole));
   }
 };
 template <class T>

@@ -60,6 +60,25 @@ struct Sum {
   static Result result(Accumulator sum, double) { return static_cast<Result>(sum); }
 };
 
+// NaN counts as 0.
+template <class T>
+struct NanSum : Sum<T> {
+  using Accumulator = typename Sum<T>::Accumulator;
+  static void add(Accumulator& sum, Compute<T> x, int64_t) {
+    Sum<T>::merge(sum, x != x ? Accumulator(0) : Sum<T>::term(x));
+  }
+};
+
+template <class T>
+struct CountNonzero {
+  using Accumulator = int64_t;
+  using Result = int64_t;
+  static int64_t identity() { return 0; }
+  static void add(int64_t& count, Compute<T> x, int64_t) { count += x != Compute<T>(0); }
+  static void merge(int64_t& count, int64_t other) { count += other; }
+  static int64_t result(int64_t count, double) { return count; }
+};
+
 template <class T>
 struct Mean : Sum<T> {
   using Result = std::conditional_t<std::is_integral_v<T>, float, T>;
@@ -290,6 +309,18 @@ struct VectorPart<SumOfSquares<T>> {
   }
 };
 template <class T>
+struct VectorPart<NanSum<T>> {
+  static int64_t add(typename NanSum<T>::Accumulator& sum, const T* data, int64_t count) {
+    if constexpr (is_wide_float<T>) {
+      return fold_wide_lanes(
+          0, data, count,
+          [](Vector<double>& lanes, Vector<double> x) { lanes += x == x ? x : Vector<double>{}; },
+          [&](double lane) { sum += lane; });
+    }
+    return 0;
+  }
+};
+template <class T>
 struct VectorPart<RootOfSquares<T>> : VectorPart<SumOfSquares<T>> {};
 template <class T>
 struct VectorPart<Prod<T>> {
@@ -467,6 +498,8 @@ using BaselineTypes = std::conditional_t<kIsBaseline, AllTypes, Types<>>;
 
 void add_reductions(ReductionTable& table) {
   add<Sum>(table, Reduction::sum, AllTypes{});
+  add<NanSum>(table, Reduction::nan_sum, FloatingTypes{});
+  add<CountNonzero>(table, Reduction::count_nonzero, AllTypes{});
   add<Mean>(table, Reduction::mean, AllTypes{});
   add<SumOfSquares>(table, Reduction::sum_of_squares, FloatingTypes{});
   add<RootOfSquares>(table, Reduction::root_of_squares, FloatingTypes{});

@@ -7,7 +7,7 @@
 namespace relume {
 
 enum class Reduction : uint8_t {
-  sum, mean, prod, sum_of_squares, root_of_squares, max, min, arg_max, arg_min, any, all, count
+  sum, nan_sum, count_nonzero, mean, prod, sum_of_squares, root_of_squares, max, min, arg_max, arg_min, any, all, count
 };
 
 // A reduction folds elements into accumulators, whose type only its loops know. Strides are

@@ -61,6 +61,16 @@ void total_kernel(Call& call) {
   copy(call.output(0, wide.shape(), dtype), wide);
 }
 
+void nansum_cpu(Call& call) {
+  const bool floating = is_floating(call.dtype(3, call.body(0)->dtype));
+  return floating ? total_kernel<Reduction::nan_sum>(call) : total_kernel<Reduction::sum>(call);
+}
+
+void count_nonzero_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  reduce_into(call, Reduction::count_nonzero, input, dims_of(call, 1, input.ndim()), false);
+}
+
 // any and all: (input, dim, keepdim); sums of squares too.
 template <Reduction reduction>
 void folding_kernel(Call& call) {
@@ -104,7 +114,8 @@ void extreme_with_position_kernel(Call& call) {
   reduce_into(call, reduction, input, dims, call.boolean(2), 1, 0);
 }
 
-// The mean squared distance from the mean, in two passes: exact also far from zero.
+// The mean squared distance from the mean, in two passes: exact also far from zero. `unbiased`
+// is an older way to say what the correction is.
 Tensor variance(const Tensor& input, const Call& call) {
   const Tensor x = is_floating(input.dtype()) ? input : converted(input, kDefaultFloat);
   const DimSet dims = dims_of(call, 1, x.ndim());
@@ -115,11 +126,12 @@ Tensor variance(const Tensor& input, const Call& call) {
   const Tensor distance = ops::sub(wide, mean);
   const Tensor squares = empty(reduced_shape(x.shape(), dims, call.boolean(3)), wide.dtype());
   reduce(Reduction::sum_of_squares, distance, dims, squares.data_as<char>(), nullptr);
+  const double correction = call.has(4) ? (call.boolean(4) ? 1 : 0) : call.real(2);
   int64_t folded = 1;
   for (int i = 0; i < x.ndim(); ++i) {
     if (dims.has(i)) folded *= x.size(i);
   }
-  const double freedom = std::max(0.0, static_cast<double>(folded) - call.real(2));
+  const double freedom = std::max(0.0, static_cast<double>(folded) - correction);
   return converted(squares / freedom, x.dtype());
 }
 void var_cpu(Call& call) { call.set_output(0, variance(call.tensor(0), call)); }
@@ -193,6 +205,12 @@ const Register register_sum{
     "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     "The sum along dimensions, or of all elements; integers and bool are summed in int64.", {},
     total_kernel<Reduction::sum>};
+const Register register_nansum{
+    "nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    "The sum along dimensions, or of all elements, NaN counting as 0.", {}, nansum_cpu};
+const Register register_count_nonzero{
+    "count_nonzero(Tensor input, int[]? dim=None) -> Tensor", "How many elements are not zero.",
+    {Trait::not_differentiable}, count_nonzero_cpu};
 const Register register_mean{
     "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     "The mean along dimensions, or of all elements.", {}, total_kernel<Reduction::mean>};
@@ -232,11 +250,11 @@ const Register register_all{
     "Are all elements true (not zero)?", {Trait::not_differentiable},
     folding_kernel<Reduction::all>};
 const Register register_var{
-    "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor",
+    "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
     "The variance: squared distances from the mean, divided by their number less correction.", {},
     var_cpu};
 const Register register_std{
-    "std(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> Tensor",
+    "std(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
     "The standard deviation: the square root of the variance.", {}, std_cpu};
 const Register register_norm{
     "norm(Tensor input, Scalar p=2, int[]? dim=None, bool keepdim=False) -> Tensor",

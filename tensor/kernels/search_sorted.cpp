@@ -120,11 +120,14 @@ void bincount_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(ops::to_dtype(given, DType::int64));
   const int64_t* values = input.data_as<int64_t>();
   int64_t bins = call.integer(2);
+  int64_t lowest = 0, highest = -1;
   for (int64_t i = 0; i < input.numel(); ++i) {
-    check(values[i] >= 0 && values[i] < (int64_t{1} << 40), "bincount(): element ", i, " is ", values[i],
-          "; it counts integers that are not negative and below 2**40");
-    bins = std::max(bins, values[i] + 1);
+    lowest = values[i] < lowest ? values[i] : lowest;
+    highest = values[i] > highest ? values[i] : highest;
   }
+  check(lowest >= 0 && highest < (int64_t{1} << 40), "bincount() counts integers that are not negative and below "
+        "2**40, input has ", lowest < 0 ? lowest : highest);
+  bins = std::max(bins, highest + 1);
   if (!call.has(1)) {
     const Tensor counts = full(IntSpan(&bins, 1), 0, DType::int64);
     int64_t* to = counts.data_as<int64_t>();
@@ -147,13 +150,15 @@ struct Bins {
 
   int64_t of(double x) const {
     if (!(x >= low && x <= high)) return -1;
-    const int64_t bin = static_cast<int64_t>((x - low) * (static_cast<double>(count) / (high - low)));
-    return std::min(bin, count - 1);
+    const double bins = static_cast<double>(count), place = (x - low) * (bins / (high - low));
+    if (!(place > 0)) return 0;  // NaN where the bins have no width to speak of
+    return place < bins ? static_cast<int64_t>(place) : count - 1;
   }
 };
 
 void check_bins(const Call& call, int64_t bins, double low, double high) {
-  check(bins > 0, call.op.name(), "(): there must be at least one bin, not ", bins);
+  check(bins > 0 && bins < (int64_t{1} << 40), call.op.name(),
+        "(): the number of bins must be at least 1 and below 2**40, not ", bins);
   check(std::isfinite(low) && std::isfinite(high) && low <= high, call.op.name(),
         "(): the range of the bins must be finite and not run backwards, got ", low, " to ", high);
 }
@@ -190,20 +195,48 @@ void histc_cpu(Call& call) {
   call.set_output(0, ops::to_dtype(result, given.dtype()));
 }
 
-// Weights (or ones) added up by bin: the edges are given, each bin has its left one but the
-// last, which has both.
-Tensor sums_by_edges(const Call& call, const Tensor& input, const Tensor& edges, const Tensor& weights) {
-  const int64_t bins = edges.numel() - 1;
-  const Tensor places = places_in(call, edges, ops::reshape(input, int64_t{-1}), true);
-  const Tensor sums = full(IntSpan(&bins, 1), 0, DType::float64);
-  const Tensor values = contiguous_copy_if_needed(ops::to_dtype(ops::reshape(input, int64_t{-1}), DType::float64));
-  const Tensor wide = weights.defined() ? contiguous_copy_if_needed(ops::to_dtype(ops::reshape(weights, int64_t{-1}), DType::float64)) : Tensor();
-  const double last = item_as_double(ops::to_dtype(ops::select(edges, 0, -1), DType::float64));
-  for (int64_t i = 0; i < input.numel(); ++i) {
-    int64_t bin = places.data_as<int64_t>()[i] - 1;
-    if (bin == bins && values.data_as<double>()[i] == last) bin = bins - 1;
-    if (bin < 0 || bin >= bins) continue;
-    sums.data_as<double>()[bin] += wide.defined() ? wide.data_as<double>()[i] : 1;
+Tensor as_row_of_doubles(const Tensor& tensor) {
+  return contiguous_copy_if_needed(ops::to_dtype(ops::reshape(tensor, int64_t{-1}), DType::float64));
+}
+
+// Bins between increasing edges: each has its left one but not its right one, which only the
+// last one has.
+class EdgedBins {
+ public:
+  explicit EdgedBins(const Tensor& row) : edges_(row.data_as<double>()), count_(row.numel() - 1) {
+    const double width = (edges_[count_] - edges_[0]) / static_cast<double>(count_);
+    scale_ = 1 / width;
+    for (int64_t i = 0; i <= count_; ++i) {
+      even_ &= std::abs(edges_[i] - edges_[0] - static_cast<double>(i) * width) < 0.5 * width;
+    }
+  }
+  int64_t of(double x) const {
+    if (!(x >= edges_[0] && x <= edges_[count_])) return -1;
+    if (!even_) return std::min<int64_t>(std::upper_bound(edges_, edges_ + count_ + 1, x) - edges_, count_) - 1;
+    // Nearly equal bins: the right one is the one computed, or next to it.
+    int64_t bin = std::min(static_cast<int64_t>((x - edges_[0]) * scale_), count_ - 1);
+    while (bin > 0 && x < edges_[bin]) --bin;
+    while (bin + 1 < count_ && x >= edges_[bin + 1]) ++bin;
+    return bin;
+  }
+
+ private:
+  const double* edges_;
+  int64_t count_;
+  double scale_;
+  bool even_ = true;
+};
+
+Tensor sums_by_edges(const Tensor& input, const Tensor& edges, const Tensor& weights) {
+  const Tensor row = as_row_of_doubles(edges), values = as_row_of_doubles(input);
+  const Tensor wide = weights.defined() ? as_row_of_doubles(weights) : Tensor();
+  const EdgedBins bins(row);
+  const int64_t count = edges.numel() - 1;
+  const Tensor sums = full(IntSpan(&count, 1), 0, DType::float64);
+  double* to = sums.data_as<double>();
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    const int64_t bin = bins.of(values.data_as<double>()[i]);
+    if (bin >= 0) to[bin] += wide.defined() ? wide.data_as<double>()[i] : 1;
   }
   return sums;
 }
@@ -218,7 +251,7 @@ void histogram_cpu(Call& call) {
     check(call.tensor(2).shape() == input.shape(), "histogram(): weight of shape ", call.tensor(2).shape(),
           " must have the shape of input, ", input.shape());
   }
-  Tensor sums = sums_by_edges(call, input, edges, call.tensor(2));
+  Tensor sums = sums_by_edges(input, edges, call.tensor(2));
   if (call.boolean(3)) {
     const Tensor wide = ops::to_dtype(edges, DType::float64);
     const int64_t bins = edges.numel() - 1;

@@ -31,7 +31,7 @@ void mvlgamma_cpu(Call& call) {
   const OpFunction lgamma{"lgamma"};
   const Tensor input = call.tensor(0);
   const int64_t p = call.integer(1);
-  check(p >= 1, "mvlgamma(): p must be at least 1, got ", p);
+  check(p >= 1 && p <= 10000, "mvlgamma(): p must be between 1 and 10000, got ", p);
   const double number = static_cast<double>(p);
   Tensor sum = lgamma(input) + number * (number - 1) / 4 * std::log(3.14159265358979323846);
   for (int64_t j = 1; j < p; ++j) sum = sum + lgamma(input - 0.5 * static_cast<double>(j));
@@ -76,45 +76,45 @@ const Register functions_and_methods[] = {
 
 const Register functions_only[] = {
     {"erfcx(Tensor input) -> Tensor", "exp(input**2) * erfc(input).",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::erfcx>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::erfcx>},
     {"ndtr(Tensor input) -> Tensor", "The distribution function of the standard normal distribution.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::ndtr>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::ndtr>},
     {"log_ndtr(Tensor input) -> Tensor", "The logarithm of ndtr, exact where that is tiny.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::log_ndtr>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::log_ndtr>},
     {"ndtri(Tensor input) -> Tensor", "The inverse of ndtr: a quantile of the standard normal distribution.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::ndtri>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::ndtri>},
     {"entr(Tensor input) -> Tensor", "-input * log(input): 0 at zero, -inf below.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::entr>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::entr>},
     {"i0e(Tensor input) -> Tensor", "exp(-abs(input)) * i0(input).",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::i0e>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::i0e>},
     {"i1(Tensor input) -> Tensor", "The modified Bessel function of the first kind, of order 1.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::i1>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::i1>},
     {"i1e(Tensor input) -> Tensor", "exp(-abs(input)) * i1(input).",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::i1e>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::i1e>},
     {"bessel_j0(Tensor input) -> Tensor", "The Bessel function of the first kind, of order 0.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::bessel_j0>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::bessel_j0>},
     {"bessel_j1(Tensor input) -> Tensor", "The Bessel function of the first kind, of order 1.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::bessel_j1>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::bessel_j1>},
     {"bessel_y0(Tensor input) -> Tensor", "The Bessel function of the second kind, of order 0.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::bessel_y0>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::bessel_y0>},
     {"bessel_y1(Tensor input) -> Tensor", "The Bessel function of the second kind, of order 1.",
-     {Trait::elementwise, Trait::no_method}, of_one<Function::bessel_y1>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_one<Function::bessel_y1>},
     {"polygamma(int n, Tensor input) -> Tensor", "The n-th derivative of digamma.",
      {Trait::elementwise, Trait::no_in_place, Trait::no_method}, polygamma_cpu},
     {"xlog1py(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-     "input * log1p(other), 0 where input is 0.", {Trait::elementwise, Trait::no_method},
+     "input * log1p(other), 0 where input is 0.", {Trait::elementwise, Trait::no_in_place, Trait::no_method},
      of_two<Function::xlog1py>},
     {"zeta(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
      "The zeta function of Hurwitz: the sum of (other + k)**-input over k = 0, 1, ...",
-     {Trait::elementwise, Trait::no_method}, of_two<Function::zeta>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_two<Function::zeta>},
     {"gammainc(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
      "The regularised lower incomplete gamma function P(input, other).",
-     {Trait::elementwise, Trait::no_method}, of_two<Function::gammainc>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_two<Function::gammainc>},
     {"gammaincc(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
      "The regularised upper incomplete gamma function Q(input, other).",
-     {Trait::elementwise, Trait::no_method}, of_two<Function::gammaincc>},
+     {Trait::elementwise, Trait::no_in_place, Trait::no_method}, of_two<Function::gammaincc>},
     {"betainc(Tensor|Scalar a, Tensor|Scalar b, Tensor|Scalar x) -> Tensor",
-     "The regularised incomplete beta function.", {Trait::elementwise, Trait::no_method},
+     "The regularised incomplete beta function.", {Trait::elementwise, Trait::no_in_place, Trait::no_method},
      of_three<Function::betainc>},
 };
 

@@ -278,8 +278,8 @@ class Slow(Dataset):
         return index
 iterator = iter(DataLoader(Slow(), num_workers=2))
 next(iterator)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     for _ in iterator: pass
 except KeyboardInterrupt:
     print("interrupted", any(p.is_alive() for p in iterator.pool.processes), flush=True)

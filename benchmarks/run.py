@@ -8,7 +8,8 @@
 
 The libraries take turns within every case, and the fastest round of each counts. One thread is
 measured by its CPU time; with more threads the wall time counts, which wants a quiet machine.
-With --save NAME the results go to NAME.json and, where matplotlib is installed, NAME.png.
+With --save NAME the results go to NAME.json and NAME.md, and, where matplotlib is installed, to
+NAME.png.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def main() -> None:
     # Imported late: both libraries read the environment.
     import torch
     from comparison.case import Settings
-    from comparison.report import console, plot, save, show, start, summary
+    from comparison.report import console, markdown, plot, save, show, start, summary
     from comparison.topics import TOPICS
 
     import relume
@@ -78,6 +79,7 @@ def main() -> None:
             "python": platform.python_version(),
         }
         save(given.save.with_suffix(".json"), environment, results)
+        given.save.with_suffix(".md").write_text(markdown(topics, results))
         plot(given.save.with_suffix(".png"), topics, results)
 
 

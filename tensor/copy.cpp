@@ -4,10 +4,15 @@
 #include <cstring>
 
 #include "tensor/convert.h"
+#include "tensor/kernels/best_isa.h"
+#include "tensor/kernels/row_conversions.h"
 #include "tensor/parallel.h"
 #include "tensor/transpose.h"
 
 namespace relume {
+
+RELUME_PER_ISA(RowConversions, row_conversions)
+
 namespace {
 
 constexpr int64_t kGrain = 1 << 16;    // elements that one thread copies at least
@@ -47,6 +52,28 @@ void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64
   }
 }
 
+// The same with a loop for this CPU where elements lie side by side.
+template <class To, class From, RowConversion<To, From> RowConversions::* conversion>
+void convert_row(char* target, const char* source, int64_t count, int64_t target_stride,
+                 int64_t source_stride) {
+  if (target_stride != 1 || source_stride != 1) {
+    return copy_row<To, From>(target, source, count, target_stride, source_stride);
+  }
+  (best_row_conversions().*conversion)(reinterpret_cast<const From*>(source), count,
+                                       reinterpret_cast<To*>(target));
+}
+
+struct FastRow {
+  DType to, from;
+  RowCopy copy;
+};
+constexpr FastRow kFastRows[] = {
+    {DType::float16, DType::float32, convert_row<Half, float, &RowConversions::float_to_half>},
+    {DType::float32, DType::float16, convert_row<float, Half, &RowConversions::half_to_float>},
+    {DType::bfloat16, DType::float32, convert_row<BFloat16, float, &RowConversions::float_to_bfloat16>},
+    {DType::float32, DType::bfloat16, convert_row<float, BFloat16, &RowConversions::bfloat16_to_float>},
+};
+
 RowCopy same_size_row(std::size_t size) {
   switch (size) {
     case 1: return copy_row<uint8_t, uint8_t>;
@@ -63,6 +90,9 @@ RowCopy converting_row(DType from) {
 
 RowCopy find_row_copy(DType to, DType from) {
   if (to == from) return same_size_row(item_size(to));
+  for (const FastRow& row : kFastRows) {
+    if (row.to == to && row.from == from) return row.copy;
+  }
   return visit(to, [&](auto example) { return converting_row<decltype(example)>(from); });
 }
 

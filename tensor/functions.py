@@ -7,6 +7,7 @@ itself, or a property of the C++ object.
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import Any
 
 from relume import _C
@@ -228,7 +229,8 @@ def public_functions() -> dict[str, Any]:
     functions: dict[str, Any] = {}
     for row in _C.registry():
         if not {"internal", "method_only", "in_place"} & set(row["traits"]):
-            functions[row["name"]] = _ops[row["name"]]
+            # Interned as the names in programs are, which then compare by address.
+            functions[sys.intern(row["name"])] = _ops[row["name"]]
     functions.update(aliases.functions())
     functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions

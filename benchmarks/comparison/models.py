@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .case import Arrays
-from .functions import functions_of
 
 LEARNING_RATE = 1e-4
 
@@ -16,7 +15,7 @@ class Model:
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
-        self.f = functions_of(lib)
+        self.f = lib.nn.functional  # one code for both
         self.arrays = Arrays(lib)
         self.parameters: list[Any] = []
 
@@ -109,7 +108,7 @@ class ResNet18(Model):
 
         def apply(x: Any) -> Any:
             x = f.conv2d(x, weight, None, [stride, stride], padding)
-            return f.batch_norm(x, gain, bias, mean, variance, self.training)
+            return f.batch_norm(x, mean, variance, gain, bias, self.training)
 
         return apply
 
@@ -141,21 +140,11 @@ class CharacterRnn(Model):
     def __init__(self, lib: Any) -> None:
         super().__init__(lib)
         self.table = self.parameter(self.VOCABULARY, self.UNITS)
-        self.weights = [
-            self.parameter(*shape)
-            for _ in range(self.LAYERS)
-            for shape in (
-                (4 * self.UNITS, self.UNITS),
-                (4 * self.UNITS, self.UNITS),
-                (4 * self.UNITS,),
-                (4 * self.UNITS,),
-            )
-        ]
+        self.lstm = lib.nn.LSTM(self.UNITS, self.UNITS, self.LAYERS)
+        self.parameters += list(self.lstm.parameters())
         self.last = self.linear(self.UNITS, self.VOCABULARY)
 
     def forward(self, x: Any) -> Any:
         """`x` holds characters, time first."""
-        states = [self.lib.zeros(self.LAYERS, x.shape[1], self.UNITS) for _ in range(2)]
-        y = self.f.embedding(self.table, x)
-        y = self.f.lstm(y, states, self.weights, self.LAYERS)
+        y, _ = self.lstm(self.f.embedding(x, self.table))
         return self.last(y.reshape(-1, self.UNITS))

@@ -70,6 +70,46 @@ def summary(topics: list[Topic], results: list[Result]) -> Table:
     return table
 
 
+def markdown_row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def result_rows(results: Iterable[Result]) -> list[str]:
+    head = [markdown_row("case", "relume", "PyTorch", "ratio", "aim"), "|---|---:|---:|---:|---:|"]
+    return head + [
+        markdown_row(
+            result.label.replace("|", "\\|"),
+            f"{number(result.relume)} {result.unit}",
+            f"{number(result.torch)} {result.unit}",
+            f"{result.ratio:.2f}",
+            f"{result.aim:.2f}" if result.aim else "",
+        )
+        for result in results
+    ]
+
+
+def markdown(topics: list[Topic], results: list[Result]) -> str:
+    """The summary, and of every topic the results that miss their aims, as Markdown."""
+    lines = [
+        markdown_row("topic", "cases", "geometric mean", "worst", "above the aim"),
+        "|---|---:|---:|---:|---:|",
+    ]
+    own = {topic.name: [r for r in results if r.topic == topic.name] for topic in topics}
+    for topic in topics:
+        ratios = [result.ratio for result in own[topic.name]]
+        if ratios:
+            missed = sum(map(misses, own[topic.name]))
+            mean, worst = f"{geometric_mean(ratios):.2f}", f"{max(ratios):.2f}"
+            lines.append(markdown_row(topic.title, str(len(ratios)), mean, worst, str(missed)))
+    for topic in topics:
+        short = topic.worst is None or len(own[topic.name]) < 10
+        shown = own[topic.name] if short else list(filter(misses, own[topic.name]))
+        if shown:
+            what = "" if short else ": above the aim"
+            lines += ["", f"### {topic.title}{what}", "", *result_rows(shown)]
+    return "\n".join(lines) + "\n"
+
+
 def save(path: Path, environment: dict[str, Any], results: list[Result]) -> None:
     rows = [
         {

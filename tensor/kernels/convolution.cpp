@@ -158,8 +158,12 @@ void input_gradient(const Convolution& shape, const T* grad_output, const T* wei
   }
   if (suits_depthwise(shape)) return input_gradient_depthwise(shape, grad_output, weight, grad_input);
   const ConvolutionWeight<T> turned = ConvolutionWeight<T>(shape, weight).adjoint();
-  if (has_adjoint(shape) && convolve_fast<T>(adjoint(shape), grad_output, turned, nullptr, grad_input))
+  constexpr int64_t kFewPixels = 256;  // for which packing a turned weight does not pay
+  const bool many_pixels = shape.batch * shape.output_pixels() > kFewPixels;
+  if (many_pixels && has_adjoint(shape) &&
+      convolve_fast<T>(adjoint(shape), grad_output, turned, nullptr, grad_input)) {
     return;
+  }
   input_gradient_by_gemm(shape, grad_output, weight, grad_input);
 }
 

@@ -152,11 +152,13 @@ void convolve_images(const Plan<T>& plan, int64_t count, const T* input, T* plan
 }  // namespace
 
 bool suits_direct_convolution(const Convolution& shape) {
-  // Not where one image is one matrix product, or where tiles would be mostly empty or mostly in vain.
+  // Not where one image is one matrix product, or where tiles would be mostly empty or mostly in vain,
+  // or where so few pixels share the weight that packing it does not pay.
+  constexpr int64_t kFewPixels = 64;
   const Pair stride = shape.window.stride;
   const int64_t in_vain = (shape.window.extent().width - 1) / stride.width;  // pixels of a row
-  return !shape.is_pointwise() && shape.group_outputs() >= 4 && stride.height <= 4 &&
-         stride.width <= 4 && in_vain <= shape.output.width;
+  return shape.taps() > 1 && shape.output_pixels() > kFewPixels && shape.group_outputs() >= 4 &&
+         stride.height <= 4 && stride.width <= 4 && in_vain <= shape.output.width;
 }
 
 template <class T>

@@ -220,11 +220,22 @@ inline Vector<double> load_wide(const float* data) {
   return __builtin_convertvector(narrow, Vector<double>);
 }
 
+template <class V, class Combine>
+auto fold_lanes(V lanes, Combine combine) {
+  for (int half = sizeof(V) / sizeof(lanes[0]) / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+constexpr auto plus = [](auto a, auto b) { return a + b; };
+constexpr auto times = [](auto a, auto b) { return a * b; };
+
 // Float lanes take 16 terms each before they are added up in double.
 template <class T>
 int64_t add_lanes(double& sum, const T* data, int64_t count) {
   constexpr int64_t step = kVectors * kLanes<T>;
   constexpr int64_t block = std::is_same_v<T, float> ? 16 * step : int64_t{1} << 40;
+  Vector<double> wide{};
   int64_t done = 0;
   while (count - done >= step) {
     const int64_t end = done + (count - done < block ? (count - done) / step * step : block);
@@ -233,51 +244,79 @@ int64_t add_lanes(double& sum, const T* data, int64_t count) {
       for (int v = 0; v < kVectors; ++v) lanes[v] += load(data + done + v * kLanes<T>);
     }
     for (int v = 0; v < kVectors; ++v) {
-      double part = 0;
-      for (int lane = 0; lane < kLanes<T>; ++lane) part += static_cast<double>(lanes[v][lane]);
-      sum += part;
+      T parts[kLanes<T>];
+      std::memcpy(parts, &lanes[v], sizeof parts);
+      for (int i = 0; i < kLanes<T>; i += kLanes<double>) wide += load_wide(parts + i);
     }
   }
+  for (; done + kLanes<double> <= count; done += kLanes<double>) wide += load_wide(data + done);
+  sum += fold_lanes(wide, plus);
   return done;
 }
 
-// Folds in double lanes: `fold(lane vector, terms)`, merged by `merge(accumulator, lane)`.
-template <class T, class Fold, class Merge>
-int64_t fold_wide_lanes(double start, const T* data, int64_t count, Fold fold, Merge merge) {
-  constexpr int64_t step = kVectors * kLanes<double>;
-  if (count < step) return 0;
+inline int64_t add_lanes(int64_t& sum, const int64_t* data, int64_t count) {
+  typedef uint64_t Lanes __attribute__((vector_size(kVectorBytes)));
+  constexpr int64_t width = kVectorBytes / sizeof(uint64_t), step = kVectors * width;
+  Lanes lanes[kVectors] = {};
+  int64_t done = 0;
+  for (; done + step <= count; done += step) {
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes x;
+      std::memcpy(&x, data + done + v * width, sizeof x);
+      lanes[v] += x;
+    }
+  }
+  for (int v = 1; v < kVectors; ++v) lanes[0] += lanes[v];
+  sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + fold_lanes(lanes[0], plus));
+  return done;
+}
+
+// Folds in double lanes: `fold(lanes, terms)`; lanes are merged by `combine(a, b)`.
+template <class T, class Fold, class Combine>
+int64_t fold_wide_lanes(double& total, double start, const T* data, int64_t count, Fold fold,
+                        Combine combine) {
+  constexpr int64_t width = kLanes<double>, step = kVectors * width;
+  if (count < width) return 0;
   Vector<double> lanes[kVectors];
   for (int v = 0; v < kVectors; ++v) lanes[v] = Vector<double>{} + start;
   int64_t done = 0;
   for (; done + step <= count; done += step) {
-    for (int v = 0; v < kVectors; ++v) fold(lanes[v], load_wide(data + done + v * kLanes<double>));
+    for (int v = 0; v < kVectors; ++v) fold(lanes[v], load_wide(data + done + v * width));
   }
-  for (int v = 0; v < kVectors; ++v) {
-    for (int lane = 0; lane < kLanes<double>; ++lane) merge(lanes[v][lane]);
-  }
+  for (; done + width <= count; done += width) fold(lanes[0], load_wide(data + done));
+  for (int v = 1; v < kVectors; ++v) lanes[0] = combine(lanes[0], lanes[v]);
+  total = combine(total, fold_lanes(lanes[0], combine));
   return done;
 }
 
 template <class T, class Direction>
+void take_further(Vector<T>& best, Vector<T> x) {
+  const auto further = std::is_same_v<Direction, Upward> ? x > best : x < best;
+  best = further | (x != x) ? x : best;
+}
+
+template <class T, class Direction>
 int64_t extreme_of_lanes(T& best, const T* data, int64_t count) {
-  constexpr int64_t step = kVectors * kLanes<T>;
-  if (count < step) return 0;
-  Vector<T> lanes[kVectors];
-  for (int v = 0; v < kVectors; ++v) lanes[v] = load(data + v * kLanes<T>);
-  int64_t done = step;
-  for (; done + step <= count; done += step) {
-    for (int v = 0; v < kVectors; ++v) {
-      const Vector<T> x = load(data + done + v * kLanes<T>);
-      const auto further = std::is_same_v<Direction, Upward> ? x > lanes[v] : x < lanes[v];
-      lanes[v] = further | (x != x) ? x : lanes[v];
+  constexpr int64_t width = kLanes<T>, step = kVectors * width;
+  if (count < width) return 0;
+  Vector<T> lanes = load(data);
+  int64_t done = width;
+  if (count >= 2 * step) {
+    Vector<T> more[kVectors];
+    for (int v = 0; v < kVectors; ++v) more[v] = load(data + v * width);
+    for (done = step; done + step <= count; done += step) {
+      for (int v = 0; v < kVectors; ++v) take_further<T, Direction>(more[v], load(data + done + v * width));
     }
+    for (int v = 0; v < kVectors; ++v) take_further<T, Direction>(lanes, more[v]);
   }
-  for (int v = 0; v < kVectors; ++v) {
-    for (int lane = 0; lane < kLanes<T>; ++lane) {
-      Extreme<T, Direction>::add(best, lanes[v][lane], 0);
-    }
-  }
-  return done;
+  for (; done + width <= count; done += width) take_further<T, Direction>(lanes, load(data + done));
+  take_further<T, Direction>(lanes, load(data + count - width));  // some of them once more
+  const T furthest = fold_lanes(lanes, [](T a, T b) {
+    Extreme<T, Direction>::add(a, b, 0);
+    return a;
+  });
+  Extreme<T, Direction>::add(best, furthest, 0);
+  return count;
 }
 
 // Folds as many elements as full vectors hold; returns how many.
@@ -291,7 +330,7 @@ struct VectorPart {
 template <class T>
 struct VectorPart<Sum<T>> {
   static int64_t add(typename Sum<T>::Accumulator& sum, const T* data, int64_t count) {
-    if constexpr (is_wide_float<T>) return add_lanes(sum, data, count);
+    if constexpr (is_wide_float<T> || std::is_same_v<T, int64_t>) return add_lanes(sum, data, count);
     return 0;
   }
 };
@@ -302,8 +341,7 @@ struct VectorPart<SumOfSquares<T>> {
   static int64_t add(double& sum, const T* data, int64_t count) {
     if constexpr (is_wide_float<T>) {
       return fold_wide_lanes(
-          0, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes += x * x; },
-          [&](double lane) { sum += lane; });
+          sum, 0, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes += x * x; }, plus);
     }
     return 0;
   }
@@ -327,8 +365,7 @@ struct VectorPart<Prod<T>> {
   static int64_t add(typename Prod<T>::Accumulator& product, const T* data, int64_t count) {
     if constexpr (is_wide_float<T>) {
       return fold_wide_lanes(
-          1, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes *= x; },
-          [&](double lane) { product *= lane; });
+          product, 1, data, count, [](Vector<double>& lanes, Vector<double> x) { lanes *= x; }, times);
     }
     return 0;
   }
@@ -341,8 +378,8 @@ struct VectorPart<Extreme<T, Direction>> {
   }
 };
 
-// Folds eight elements of one column in their own type: less traffic to the accumulators,
-// and exact enough for so few terms.
+// Folds eight elements of one column before they go to the accumulator, which saves traffic: sums
+// in their own type, exact enough for so few terms; products in double, against overflow.
 template <class R>
 struct EightRows {
   static constexpr bool possible = false;
@@ -354,6 +391,11 @@ struct EightRows<Sum<T>> {
 };
 template <class T>
 struct EightRows<Mean<T>> : EightRows<Sum<T>> {};
+template <class T>
+struct EightRows<Prod<T>> {
+  static constexpr bool possible = is_wide_float<T>;
+  static double fold(double a, double b) { return a * b; }
+};
 template <class R, class T = typename R::Result>
 int64_t add_eight_rows(R, typename R::Accumulator* totals, const char* data, int64_t row_stride,
                        int64_t count, int64_t rows) {
@@ -364,9 +406,9 @@ int64_t add_eight_rows(R, typename R::Accumulator* totals, const char* data, int
     for (int k = 0; k < 8; ++k) row[k] = reinterpret_cast<const T*>(data + (r + k) * row_stride);
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
-      const T a = Eight::fold(Eight::fold(row[0][i], row[1][i]), Eight::fold(row[2][i], row[3][i]));
-      const T b = Eight::fold(Eight::fold(row[4][i], row[5][i]), Eight::fold(row[6][i], row[7][i]));
-      R::add(totals[i], Eight::fold(a, b), 0);
+      const auto a = Eight::fold(Eight::fold(row[0][i], row[1][i]), Eight::fold(row[2][i], row[3][i]));
+      const auto b = Eight::fold(Eight::fold(row[4][i], row[5][i]), Eight::fold(row[6][i], row[7][i]));
+      R::merge(totals[i], Eight::fold(a, b));
     }
   }
   return r;

@@ -71,8 +71,6 @@ def names(shape: tuple[int, int], lib: Any) -> Names:
     arrays = Arrays(lib)
     rows, columns = shape
     m = arrays.floats(rows, columns)
-    functional = lib.nn.functional if hasattr(lib, "nn") else None
-    embedding = functional.embedding if functional else lambda i, w: lib.embedding(w, i)
     return {
         "rows": rows,
         "columns": columns,
@@ -91,7 +89,7 @@ def names(shape: tuple[int, int], lib: Any) -> Names:
         "row_places": arrays.integers(rows, rows, columns),
         "everywhere": arrays.integers(rows * columns, rows, columns),
         "mask": arrays.mask(rows, columns, share=0.3),
-        "embedding": embedding,
+        "embedding": lib.nn.functional.embedding,
     }
 
 

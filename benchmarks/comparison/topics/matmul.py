@@ -20,7 +20,7 @@ def names(shapes: tuple[tuple[int, ...], ...], dtype: str, lib: Any) -> Names:
     made: Names = {
         name: arrays.floats(*shape, dtype=dtype) for name, shape in zip("abc", shapes, strict=False)
     }
-    made["linear"] = lib.nn.functional.linear if hasattr(lib, "nn") else lib.linear
+    made["linear"] = lib.nn.functional.linear
     return made
 
 

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from ..case import Arrays, Case, Names, Settings, Topic
-from ..functions import functions_of
 from ..models import CharacterRnn, LeNet, Model, Perceptron, ResNet18
-from ..timing import LIBRARIES, timed
+from ..timing import timed
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,7 @@ def names(row: Row, lib: Any) -> Names:
 
 
 def cases(settings: Settings) -> Iterator[Case]:
-    fused_lstm = all(hasattr(functions_of(lib), "lstm") for lib in LIBRARIES.values())
     for row in ROWS:
-        if row.characters and not fused_lstm:
-            continue
         if settings.quick and row.label.startswith("ResNet"):
             row = replace(row, shape=(2, 3, 64, 64), targets=(1000, 2))
         made = partial(names, row)

@@ -31,6 +31,8 @@ from relume.tensor.devices import device
 from relume.tensor.dtypes import (
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     dtype,
     float16,
     float32,
@@ -53,6 +55,8 @@ __all__ = [
     "autograd",
     "bfloat16",
     "bool_",
+    "complex64",
+    "complex128",
     "device",
     "dtype",
     "enable_grad",

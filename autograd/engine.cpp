@@ -434,6 +434,8 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::
     } else {
       check<Error>(output.numel() == 1, "a gradient must be given for output ", i, " of shape ",
                    output.shape(), ": only a single number has an obvious one");
+      check<Error>(!is_complex(output.dtype()), "a gradient must be given for complex output ", i,
+                   ": only a real number has an obvious one");
       gradients[i] = full(output.shape(), 1.0, output.dtype(), output.device());
     }
   }

@@ -18,10 +18,26 @@ class GradientError(AssertionError):
 
 
 def _outputs_of(function: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
-    """The floating outputs, which a gradient can be taken of."""
+    """The floating and complex outputs, which a gradient can be taken of."""
     results = function(*inputs)
     results = [results] if isinstance(results, Tensor) else list(results)
-    return [r for r in results if isinstance(r, Tensor) and r.dtype.is_floating_point]
+    return [
+        r
+        for r in results
+        if isinstance(r, Tensor) and (r.dtype.is_floating_point or r.dtype.is_complex)
+    ]
+
+
+def _parts(array: np.ndarray) -> np.ndarray:
+    """The elements in one row, a complex one as its real and its imaginary part."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
+
+
+def _whole(parts: np.ndarray, like: Tensor) -> Tensor:
+    """The tensor of the type and shape of `like` that these are the parts of."""
+    array = np.ascontiguousarray(parts).view(like.dtype.numpy).reshape(like.shape)
+    return _C.tensor_from_data(array, None)
 
 
 def _checked_inputs(inputs: Any) -> list[Any]:
@@ -30,10 +46,10 @@ def _checked_inputs(inputs: Any) -> list[Any]:
     if not wanted:
         raise ValueError("gradcheck needs an input with requires_grad=True")
     for tensor in wanted:
-        if tensor.dtype.name != "float64":
+        if tensor.dtype.name not in ("float64", "complex128"):
             raise ValueError(
-                f"gradcheck needs float64 inputs, not {tensor.dtype.name}: differences of "
-                "shorter floats are too coarse"
+                f"gradcheck needs float64 or complex128 inputs, not {tensor.dtype.name}: "
+                "differences of shorter floats are too coarse"
             )
     return inputs
 
@@ -45,16 +61,15 @@ def _numeric_jacobians(
 
     def evaluate(values: np.ndarray) -> list[np.ndarray]:
         changed = list(inputs)
-        # The sum of 0-d arrays is a number, which has no type of its own.
-        changed[position] = _C.tensor_from_data(np.asarray(values), None)
+        changed[position] = _whole(values, inputs[position])
         with no_grad():
-            return [r.detach().numpy().copy().reshape(-1) for r in _outputs_of(function, changed)]
+            return [_parts(r.detach().numpy().copy()) for r in _outputs_of(function, changed)]
 
-    start = inputs[position].detach().numpy().copy()
+    start = _parts(inputs[position].detach().numpy().copy())
     columns = []
     for i in range(start.size):
         step = np.zeros_like(start)
-        step.reshape(-1)[i] = eps
+        step[i] = eps
         columns.append(
             [
                 (high - low) / (2 * eps)
@@ -69,19 +84,21 @@ def _numeric_jacobians(
     ]
 
 
+def _real_size(tensor: Tensor) -> int:
+    return tensor.numel() * (2 if tensor.dtype.is_complex else 1)
+
+
 def _analytic_jacobian(output: Tensor, inputs: list[Tensor]) -> list[np.ndarray]:
     """d output / d input by the tape, one matrix (input size x output size) per input."""
-    size = output.numel()
-    jacobians = [np.zeros((x.numel(), size)) for x in inputs]
+    size = _real_size(output)
+    jacobians = [np.zeros((_real_size(x), size)) for x in inputs]
     for j in range(size):
-        seed = np.zeros(output.shape, dtype=output.dtype.numpy)
-        seed.reshape(-1)[j] = 1
-        gradients = grad(
-            output, inputs, _C.tensor_from_data(seed, None), retain_graph=True, allow_unused=True
-        )
+        seed = _parts(np.zeros(output.shape, dtype=output.dtype.numpy))
+        seed[j] = 1
+        gradients = grad(output, inputs, _whole(seed, output), retain_graph=True, allow_unused=True)
         for jacobian, gradient in zip(jacobians, gradients, strict=True):
             if gradient is not None:
-                jacobian[:, j] = gradient.detach().numpy().reshape(-1)
+                jacobian[:, j] = _parts(gradient.detach().numpy())
     return jacobians
 
 
@@ -98,7 +115,8 @@ def gradcheck(
 
     Args:
         function: takes `inputs`, returns a tensor or a tuple of tensors.
-        inputs: a tensor or a sequence; those with requires_grad are checked and must be float64.
+        inputs: a tensor or a sequence; those with requires_grad are checked and must be float64
+            or complex128, whose real and imaginary parts are checked as numbers of their own.
         eps: the step of the differences.
         atol, rtol: how far the two may be apart.
         raise_exception: False returns False instead of raising.
@@ -132,7 +150,7 @@ def _compare(
         if output.requires_grad:
             analytic = _analytic_jacobian(output, wanted)
         else:
-            analytic = [np.zeros((x.numel(), output.numel())) for x in wanted]
+            analytic = [np.zeros((_real_size(x), _real_size(output))) for x in wanted]
         for i, matrix in zip(positions, analytic, strict=True):
             expected = numeric[i][k]
             wrong = ~np.isclose(matrix, expected, atol=atol, rtol=rtol, equal_nan=True)

@@ -46,6 +46,16 @@ void remember_shape(TensorShape& like, const TensorBody* body, BlockLayout& layo
                       ", which was changed in place after it was used; clone it before the change"));
 }
 
+// The gradient of a real function of a complex number z = x + iy is df/dx + i df/dy, so that a
+// step against it leads downhill. Through a holomorphic function it comes out of the formula
+// of real numbers when all gradients are conjugated on the way in and on the way out.
+void conjugate(Tensor* gradients, int count) {
+  static const OpFunction conj{"conj"};
+  for (int i = 0; i < count; ++i) {
+    if (gradients[i].defined() && is_complex(gradients[i].dtype())) gradients[i] = conj(gradients[i]);
+  }
+}
+
 }  // namespace
 
 Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
@@ -72,6 +82,8 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
       for (int k = 0; k < value.count; ++k) add_tensor(value.tensors[k]);
     } else if (value.type == Value::Type::integers) {
       size.take<int64_t>(value.count);
+    } else if (value.is_complex()) {
+      size.take<Complex128>(1);
     }
   }
   size.take<Edge>(slot_count);
@@ -98,6 +110,7 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
   std::uninitialized_default_construct_n(node->outputs_, output_count);
   node->output_count = output_count;
 
+  const bool conjugates = !call.op.has(Trait::view) && !call.op.has(Trait::not_holomorphic);
   const Tensor& changed = call.outputs[0];
   for (int i = 0; i < argument_count; ++i) {
     const Value& value = call.arguments[i];
@@ -109,6 +122,7 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
       if (!body) return;
       Slot& slot = node->slots_[index];
       remember_shape(slot.like, body, layout);
+      node->conjugates_ |= conjugates && is_complex(body->dtype);
       if (wants_gradient(body)) node->edges[index] = gradient_edge(body);
       if (!(saves & (Saves{1} << i))) return;
       node->saves_something_ = true;
@@ -133,6 +147,11 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
       int64_t* list = layout.take<int64_t>(value.count);
       std::copy_n(value.integers, value.count, list);
       argument.value = Value(IntSpan(list, value.count));
+    } else if (value.is_complex()) {
+      Complex128* number = layout.take<Complex128>(1);
+      *number = *value.complex;
+      argument.value = Value(*number);
+      node->conjugates_ |= conjugates;
     } else {
       argument.value = value;
       if (value.type == Value::Type::text) {
@@ -145,6 +164,7 @@ Ref<Node> OpNode::record(Call& call, const Derivative& derivative) {
     const Tensor& output = call.outputs[i];
     OutputRecord& record = node->outputs_[i];
     remember_shape(record.like, output.body(), layout);
+    node->conjugates_ |= conjugates && is_complex(output.dtype());
     if (saves & saves_output(i)) {
       record.saved = alias(output).detach_body();
       record.version = output.version();
@@ -220,6 +240,20 @@ void OpNode::apply(const Tensor* output_gradients, const bool* wanted, Tensor* i
   check<Error>(!released_, "backward through ", op_->name(), "() a second time: what it had saved was freed "
                "by the first backward; use retain_graph=True there");
   UnpackedScope unpacked(find_extras());
+  if (__builtin_expect(conjugates_, 0)) {
+    std::vector<Tensor> conjugated(output_gradients, output_gradients + output_count);
+    conjugate(conjugated.data(), output_count);
+    run_derivative(conjugated.data(), wanted, input_gradients);
+    conjugate(input_gradients, edge_count);
+  } else {
+    run_derivative(output_gradients, wanted, input_gradients);
+  }
+  for (int i = 0; i < edge_count; ++i) {
+    if (input_gradients[i].defined()) input_gradients[i] = conform(std::move(input_gradients[i]), slots_[i]);
+  }
+}
+
+void OpNode::run_derivative(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients) {
   Backward backward(*this, output_gradients, wanted, input_gradients);
   if (derivative_->joint) {
     derivative_->joint(backward);
@@ -227,9 +261,6 @@ void OpNode::apply(const Tensor* output_gradients, const bool* wanted, Tensor* i
     for (const Gradient& gradient : derivative_->gradients) {
       if (backward.needs(gradient.argument)) backward.set(gradient.argument, gradient.function(backward));
     }
-  }
-  for (int i = 0; i < edge_count; ++i) {
-    if (input_gradients[i].defined()) input_gradients[i] = conform(std::move(input_gradients[i]), slots_[i]);
   }
 }
 

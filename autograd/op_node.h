@@ -44,6 +44,7 @@ class OpNode final : public Node {
 
   void pack_saved(SavedTensorHooks& hooks);
   Tensor unpack(const std::vector<Unpack>& packed, int index, const TensorShape& like);
+  void run_derivative(const Tensor* output_gradients, const bool* wanted, Tensor* input_gradients);
   Tensor saved_input(int slot);
   Tensor saved_output(int output);
   Tensor conform(Tensor gradient, const Slot& slot);
@@ -55,6 +56,7 @@ class OpNode final : public Node {
   Slot* slots_ = nullptr;
   OutputRecord* outputs_ = nullptr;
   bool saves_something_ = false;
+  bool conjugates_ = false;  // the derivative is that of the real formula, the numbers are complex
   bool released_ = false;
 };
 

@@ -12,6 +12,9 @@ struct Region {
   int64_t offset;
 
   static Region of(const TensorBody* view) {
+    check<NotImplementedError>(view->dtype == view->base->dtype,
+                               "a complex tensor and a real view of it cannot both be used on the tape when one of "
+                               "them is changed in place; clone the view");
     return {IntSpan(view->shape, view->ndim).vector(), IntSpan(view->strides, view->ndim).vector(),
             view->offset - view->base->offset};
   }
@@ -128,9 +131,9 @@ void keep_overwritten(Call& call) {
 
 void record(Call& call) {
   const Derivative& derivative = derivative_of(call.op);
-  bool has_floating_output = false;
-  for (int i = 0; i < call.outputs.size(); ++i) has_floating_output |= is_floating(call.outputs[i].dtype());
-  if (!has_floating_output) return;
+  bool has_output = false;
+  for (int i = 0; i < call.outputs.size(); ++i) has_output |= is_differentiable(call.outputs[i].dtype());
+  if (!has_output) return;
 
   // An op that had nothing to do (contiguous, to_dtype) returned its input: not a new place.
   const bool unchanged = !call.in_place && call.value(0).is_tensor() && call.outputs.size() == 1 &&
@@ -145,7 +148,7 @@ void record(Call& call) {
   }
   for (int i = 0; i < call.outputs.size(); ++i) {
     const Tensor& output = call.outputs[i];
-    if (is_floating(output.dtype())) set_node(output.body(), node.get(), static_cast<uint32_t>(i));
+    if (is_differentiable(output.dtype())) set_node(output.body(), node.get(), static_cast<uint32_t>(i));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <string>
 
 #include "tensor/buffer.h"
 #include "tensor/kernels/best_isa.h"
@@ -29,6 +30,7 @@ struct BlasFunctions {
   void (*gemv)(int order, int transpose, int m, int n, T alpha, const T* a, int lda, const T* x,
                int incx, T beta, T* y, int incy) = nullptr;
 };
+void* loaded_library = nullptr;
 BlasFunctions<float> float_functions;
 BlasFunctions<double> double_functions;
 
@@ -207,7 +209,12 @@ bool load_blas(const char* path) {
   set_threads(1);  // the threads are ours: see split_over_threads
   float_functions = floats;
   double_functions = doubles;
+  loaded_library = library;
   return true;
+}
+
+void* blas_function(const char* name) {
+  return loaded_library ? dlsym(loaded_library, (std::string("scipy_") + name).c_str()) : nullptr;
 }
 
 bool blas_loaded() { return float_functions.gemm != nullptr; }

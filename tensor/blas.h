@@ -9,6 +9,8 @@ namespace relume {
 // returns false and our own kernels stay in use.
 bool load_blas(const char* path);
 bool blas_loaded();
+// The address of a function of that library, "cblas_zgemm" or "dgetrf_"; nullptr when there is none.
+void* blas_function(const char* name);
 
 // A matrix with any strides (in elements), so that a transposed view is no copy.
 template <class T>
@@ -35,6 +37,10 @@ struct Matrix {
 // of `result` are not read. `result` overlaps neither `a` nor `b`.
 template <class T>
 void gemm(T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> result);
+
+// The same for std::complex of both.
+template <class T>
+void complex_gemm(double alpha, Matrix<const T> a, Matrix<const T> b, double beta, Matrix<T> result);
 
 // Sum of a[i] * b[i].
 template <class T>

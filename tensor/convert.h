@@ -4,10 +4,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "tensor/half.h"
+#include "tensor/value.h"
 
 namespace relume {
 
+template <class T>
+constexpr bool is_complex_type = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
 template <class T>
 constexpr bool is_half_type = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
@@ -35,10 +37,19 @@ inline float round_to_odd(double value) {
   return float_of(bits | 1u);
 }
 
+// A complex number loses its imaginary part on the way to a real type; as a bool it is true
+// when either part is.
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (is_complex_type<To> && is_complex_type<From>) {
+    return To(value);
+  } else if constexpr (is_complex_type<To>) {
+    return To(convert<typename To::value_type>(value));
+  } else if constexpr (is_complex_type<From>) {
+    if constexpr (std::is_same_v<To, bool>) return value != From(0);
+    return convert<To>(value.real());
   } else if constexpr (is_half_type<From>) {
     return convert<To>(static_cast<float>(value));
   } else if constexpr (is_half_type<To>) {
@@ -51,6 +62,13 @@ To convert(From value) {
   } else {
     return static_cast<To>(value);
   }
+}
+
+// A number given as an argument, as an element of a tensor.
+template <class T>
+T number_as(const Value& number) {
+  if (number.is_complex()) return convert<T>(*number.complex);
+  return number.type == Value::Type::real ? convert<T>(number.real) : convert<T>(number.as_int());
 }
 
 }  // namespace relume

@@ -79,13 +79,14 @@ RowCopy same_size_row(std::size_t size) {
     case 1: return copy_row<uint8_t, uint8_t>;
     case 2: return copy_row<uint16_t, uint16_t>;
     case 4: return copy_row<uint32_t, uint32_t>;
-    default: return copy_row<uint64_t, uint64_t>;
+    case 8: return copy_row<uint64_t, uint64_t>;
+    default: return copy_row<Complex128, Complex128>;
   }
 }
 
 template <class To>
 RowCopy converting_row(DType from) {
-  return visit(from, [](auto example) -> RowCopy { return copy_row<To, decltype(example)>; });
+  return visit_any(from, [](auto example) -> RowCopy { return copy_row<To, decltype(example)>; });
 }
 
 RowCopy find_row_copy(DType to, DType from) {
@@ -93,7 +94,7 @@ RowCopy find_row_copy(DType to, DType from) {
   for (const FastRow& row : kFastRows) {
     if (row.to == to && row.from == from) return row.copy;
   }
-  return visit(to, [&](auto example) { return converting_row<decltype(example)>(from); });
+  return visit_any(to, [&](auto example) { return converting_row<decltype(example)>(from); });
 }
 
 // The nest of loops of a copy: target strides descend and are positive (or 0), and
@@ -226,7 +227,7 @@ Plane choose_plane(const Nest& nest, bool transposes) {
 void copy_planes(Nest& nest, Conversion conversion) {
   const bool transposes = nest.pair_up_transposed();
   const int last = nest.ndim - 1;
-  if (transposes && conversion.same_type && nest.target_strides[last] == 1 &&
+  if (transposes && conversion.same_type && nest.target_size <= 8 && nest.target_strides[last] == 1 &&
       nest.source_strides[last - 1] == 1 && nest.shape[last] >= kShortRow &&
       nest.shape[last - 1] >= kShortRow) {
     for_each_outer(nest, nest.ndim - 2, [&](char* target, const char* source) {
@@ -324,11 +325,9 @@ void copy(const Tensor& target, const Tensor& source) {
 void fill(const Tensor& target, const Value& value) {
   if (target.numel() == 0) return;
   // One element of the target's type, repeated by strides of 0.
-  alignas(8) char element[8];
-  visit(target.dtype(), [&](auto example) {
-    using T = decltype(example);
-    const T converted = value.type == Value::Type::real ? convert<T>(value.real)
-                                                         : convert<T>(value.as_int());
+  alignas(16) char element[16];
+  visit_any(target.dtype(), [&](auto example) {
+    const auto converted = number_as<decltype(example)>(value);
     std::memcpy(element, &converted, sizeof converted);
   });
   const Conversion conversion{same_size_row(item_size(target.dtype())), true};

@@ -51,7 +51,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         array: any shape, with any strides that are multiples of the item size (negative ones too).
 
     Raises:
-        TypeError: not an array, or of a type that relume does not have (uint16, complex, ...).
+        TypeError: not an array, or of a type that relume does not have (uint16, longdouble, ...).
         ValueError: read-only memory, byte-swapped or unaligned strides; copy it with `tensor()`.
 
     >>> a = np.zeros(3)

@@ -37,6 +37,7 @@ const char* type_of(const Value& value) {
     case Value::Type::tensors: return "a list of tensors";
     case Value::Type::dtype: return "a dtype";
     case Value::Type::text: return "a string";
+    case Value::Type::complex: return "a complex number";
   }
   return "something else";
 }
@@ -81,8 +82,8 @@ struct Arguments {
     switch (argument.type) {
       case ArgumentType::tensor: return value.is_tensor();
       case ArgumentType::tensor_or_scalar: return value.is_tensor() || value.is_number();
-      case ArgumentType::scalar:
-      case ArgumentType::real: return value.is_number();
+      case ArgumentType::scalar: return value.is_number();
+      case ArgumentType::real: return value.is_real_number();
       case ArgumentType::integer:
       case ArgumentType::boolean:
         if (value.type == Value::Type::real && value.real == static_cast<double>(static_cast<int64_t>(value.real))) {
@@ -112,13 +113,20 @@ struct Arguments {
 struct Survey {
   Device device;
   bool wants_gradient = false;
+  bool any_complex = false;
 };
+
+// Does the kernel, or what it stands on, know complex types?
+bool takes_complex(const Op& op) {
+  return op.has(Trait::takes_complex) || op.has(Trait::elementwise) || op.has(Trait::view) || op.has(Trait::composite);
+}
 
 Survey survey(const Op& op, const Value* values, int count) {
   Survey result;
   bool has_device = false;
   for_each_tensor(values, count, [&](const TensorBody* body) {
     result.wants_gradient |= wants_gradient(body);
+    result.any_complex |= is_complex(body->dtype);
     if (!body->storage) return;
     if (!has_device) {
       has_device = true;
@@ -227,6 +235,10 @@ void run(Call& call) {
   const int argument_count = static_cast<int>(op.schema.arguments.size());
   const Survey inputs = survey(op, call.arguments, argument_count);
   call.device = inputs.device;
+  if (__builtin_expect(inputs.any_complex, 0)) {
+    check<TypeError>(takes_complex(op), op.name(), "() does not take complex tensors; take real(), imag() or abs() "
+                     "of them first");
+  }
   const Kernel kernel = op.kernels[static_cast<int>(call.device.type)];
   if (__builtin_expect(kernel == nullptr, 0)) {
     throw NotImplementedError(message(op.name(), "() has no implementation on ", call.device));

@@ -29,9 +29,10 @@ class dtype:
             that Torch7 did not have (bool, bfloat16).
         numpy: the NumPy dtype, None for bfloat16.
         is_floating_point: True for the floating types.
+        is_complex: True for complex64 and complex128.
     """
 
-    __slots__ = ("is_floating_point", "itemsize", "name", "numpy", "torch_typename")
+    __slots__ = ("is_complex", "is_floating_point", "itemsize", "name", "numpy", "torch_typename")
 
     def __init__(self, name: str, itemsize: int, torch_name: str | None) -> None:
         self.name = name
@@ -39,6 +40,7 @@ class dtype:
         self.torch_typename = f"torch.{torch_name}Tensor" if torch_name else None
         self.numpy = None if name == "bfloat16" else np.dtype(name)
         self.is_floating_point = "float" in name
+        self.is_complex = "complex" in name
 
     def __repr__(self) -> str:
         return f"relume.{self.name}"
@@ -74,9 +76,12 @@ ALL_DTYPES = [
     dtype("bfloat16", 2, None),
     dtype("float32", 4, "Float"),
     dtype("float64", 8, "Double"),
+    dtype("complex64", 8, None),
+    dtype("complex128", 16, None),
 ]
 _C.register_dtypes(ALL_DTYPES)
-bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = ALL_DTYPES
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = ALL_DTYPES[:10]
+complex64, complex128 = ALL_DTYPES[10:]
 
 
 def find_dtype(name: Any) -> dtype:

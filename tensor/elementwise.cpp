@@ -25,19 +25,19 @@ int64_t grain_of(Function function) {
 }
 
 // A number in memory, in the type that a loop computes in.
-using Number = char[8];
+struct Number {
+  alignas(16) char bytes[16];
+};
 void write_number(Number& target, const Value& value, DType dtype) {
-  visit(dtype, [&](auto example) {
-    using T = decltype(example);
-    const T number = value.type == Value::Type::real ? convert<T>(value.real)
-                                                     : convert<T>(value.as_int());
-    std::memcpy(target, &number, sizeof number);
+  visit_any(dtype, [&](auto example) {
+    const auto number = number_as<decltype(example)>(value);
+    std::memcpy(target.bytes, &number, sizeof number);
   });
 }
 
 // Parameters of a function: numbers of the compute type, float for the 16-bit types.
 struct Parameters {
-  char bytes[kMaxParameters * 8];
+  alignas(16) char bytes[kMaxParameters * 16];
 
   Parameters(const Elementwise& work) {
     if (work.parameter_count == 0) return;
@@ -46,7 +46,7 @@ struct Parameters {
     for (int i = 0; i < work.parameter_count; ++i) {
       Number number;
       write_number(number, work.parameters[i], dtype);
-      std::memcpy(bytes + i * item_size(dtype), number, item_size(dtype));
+      std::memcpy(bytes + i * item_size(dtype), number.bytes, item_size(dtype));
     }
   }
 };
@@ -95,7 +95,7 @@ const TensorBody* find_flat(const Elementwise& work, Flat& flat) {
       flat.strides[i + 1] = static_cast<int64_t>(item_size(dtype));
     } else {
       write_number(flat.numbers[i], operand, dtype);
-      flat.data[i + 1] = flat.numbers[i];
+      flat.data[i + 1] = flat.numbers[i].bytes;
       flat.strides[i + 1] = 0;
     }
   }
@@ -248,7 +248,7 @@ void apply_to_any_layout(Call& call, const Elementwise& work, Loop loop, const v
     bodies[i + 1] = nullptr;
     if (!operand.is_tensor()) {
       write_number(numbers[i], operand, dtype);
-      nest.data[i + 1] = numbers[i];
+      nest.data[i + 1] = numbers[i].bytes;
       continue;
     }
     const TensorBody* body = operand.tensor;
@@ -280,6 +280,7 @@ void apply_to_any_layout(Call& call, const Elementwise& work, Loop loop, const v
   std::string hint;
   if (dtype == DType::boolean) hint = "; convert it to an integer or floating type first";
   if (is_floating(dtype)) hint = "; it is for integers and bool";
+  if (is_complex(dtype)) hint = "; take real(), imag() or abs() of them first";
   throw TypeError(message(call.op.name(), "() does not take tensors of type ", name(dtype), hint));
 }
 
@@ -307,13 +308,15 @@ DType common_type(const Value* operands, int count) {
       any_tensor = true;
     } else if (operand.is_number()) {
       any_number = true;
-      const Kind kind = operand.type == Value::Type::real      ? Kind::floating
+      const Kind kind = operand.is_complex()                   ? Kind::complex
+                        : operand.type == Value::Type::real    ? Kind::floating
                         : operand.type == Value::Type::integer ? Kind::integer
                                                                : Kind::boolean;
       numbers = std::max(numbers, kind);
     }
   }
   if (!any_number || (any_tensor && numbers <= info(tensors).kind)) return tensors;
+  if (numbers == Kind::complex) return any_tensor ? complex_type(tensors) : kDefaultComplex;
   return numbers == Kind::floating  ? kDefaultFloat
          : numbers == Kind::integer ? DType::int64
                                     : DType::boolean;

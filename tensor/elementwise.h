@@ -14,7 +14,7 @@ constexpr int kMaxParameters = 3;
 // a float among integer tensors the default float.
 DType common_type(const Value* operands, int count);
 // Integers and bool become the default float.
-inline DType floating_type(DType dtype) { return is_floating(dtype) ? dtype : kDefaultFloat; }
+inline DType floating_type(DType dtype) { return is_differentiable(dtype) ? dtype : kDefaultFloat; }
 
 // The nearest number that an integer type can hold.
 int64_t saturated(int64_t number, DType dtype);

@@ -122,6 +122,26 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
+def is_complex(input: Tensor) -> bool:
+    """Does it hold complex numbers?
+
+    >>> import relume as rl
+    >>> rl.is_complex(rl.tensor([1j]))
+    True
+    """
+    return input.dtype.is_complex
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Does it hold floats? Complex numbers are none.
+
+    >>> import relume as rl
+    >>> rl.is_floating_point(rl.ones(2))
+    True
+    """
+    return input.dtype.is_floating_point
+
+
 def _to(
     tensor: Tensor, *targets: Any, dtype: Any = None, device: Any = None, copy: bool = False
 ) -> Tensor:
@@ -209,6 +229,8 @@ WRITTEN_HERE = (
     allclose,
     arange,
     equal,
+    is_complex,
+    is_floating_point,
     is_tensor,
     max,
     min,
@@ -246,6 +268,11 @@ def _matrix_transposed(tensor: Tensor) -> Tensor:
     return tensor.transpose(-2, -1)
 
 
+def _adjoint(tensor: Tensor) -> Tensor:
+    """The last two dimensions exchanged, complex elements conjugated."""
+    return _matrix_transposed(tensor).conj()
+
+
 _CONVERSIONS = {
     "bool": dtypes.bool_,
     "byte": dtypes.uint8,
@@ -257,6 +284,8 @@ _CONVERSIONS = {
     "bfloat16": dtypes.bfloat16,
     "float": dtypes.float32,
     "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
 }
 
 
@@ -277,6 +306,13 @@ def install() -> None:
         "cpu": lambda tensor: tensor,
         "T": property(_transposed),
         "mT": property(_matrix_transposed),
+        "H": property(_adjoint),
+        "mH": property(_adjoint),
+        "adjoint": _adjoint,
+        "real": property(lambda tensor: _ops["real"](tensor)),
+        "imag": property(lambda tensor: _ops["imag"](tensor)),
+        "is_complex": is_complex,
+        "is_floating_point": is_floating_point,
         "device": property(lambda tensor: device(tensor._device_name)),
         "new_tensor": _new_tensor,
         "new_full": _new_full,

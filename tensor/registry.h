@@ -61,6 +61,10 @@ enum class Trait : uint8_t {
   not_differentiable,  // no gradient flows, by mathematics (comparison, argmax, integers)
   no_out,            // has no out= form
   no_in_place,       // has no in-place form (elementwise ops have one unless this is set)
+  takes_complex,     // its kernel computes complex types too (as elementwise ops do where they
+                     // have loops, views and composite ops always)
+  not_holomorphic,   // its derivative row is written for complex inputs; of any other op it is
+                     // the one of the real formula, which the tape conjugates
   in_place,          // changes its first argument and returns it (copy_, fill_, zero_)
   random,            // draws from a generator: not repeatable, not for common subexpressions
   no_method,         // a function only, no Tensor method

@@ -130,7 +130,7 @@ Tensor empty_like(const Tensor& like) { return empty(like.shape(), like.dtype(),
 Tensor full(IntSpan shape, double value, DType dtype, Device device) {
   Tensor tensor = empty(shape, dtype, device);
   check<NotImplementedError>(device.type == DeviceType::cpu, "full() on ", device);
-  visit(dtype, [&](auto type) {
+  visit_any(dtype, [&](auto type) {
     using T = decltype(type);
     std::fill_n(tensor.data_as<T>(), tensor.numel(), static_cast<T>(value));
   });
@@ -225,12 +225,26 @@ bool same_layout(const Tensor& a, const Tensor& b) {
          (a.strides() == b.strides() || (a.is_contiguous() && b.is_contiguous()));
 }
 
-double item_as_double(const Tensor& tensor) {
+namespace {
+
+void check_single(const Tensor& tensor) {
   check(tensor.numel() == 1, "only a tensor with one element can be converted to a number, this one has shape ",
         tensor.shape());
+}
+
+}  // namespace
+
+double item_as_double(const Tensor& tensor) {
+  check_single(tensor);
   return visit(tensor.dtype(), [&](auto type) {
     return static_cast<double>(*tensor.data_as<decltype(type)>());
   });
+}
+
+Complex128 item_as_complex(const Tensor& tensor) {
+  if (!is_complex(tensor.dtype())) return item_as_double(tensor);
+  check_single(tensor);
+  return visit_complex(tensor.dtype(), [&](auto type) { return Complex128(*tensor.data_as<decltype(type)>()); });
 }
 
 int64_t item_as_int(const Tensor& tensor) {

@@ -148,5 +148,6 @@ bool same_layout(const Tensor& a, const Tensor& b);   // same memory, shape and 
 
 double item_as_double(const Tensor& tensor);  // of a tensor with one element
 int64_t item_as_int(const Tensor& tensor);
+Complex128 item_as_complex(const Tensor& tensor);
 
 }  // namespace relume

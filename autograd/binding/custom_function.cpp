@@ -100,7 +100,7 @@ void attach(const char* name, nb::object backward, nb::list inputs, nb::list out
   uint32_t index = 0;
   for (nb::handle item : outputs) {
     TensorBody* body = unwrap(item.ptr());
-    if (is_floating(body->dtype)) {
+    if (is_differentiable(body->dtype)) {
       set_node(body, node.get(), index);
       ++body->generation;  // views of a tensor that forward changed in place find their place anew
     }

@@ -10,6 +10,8 @@ constexpr double kLn2 = 0.69314718055994530942;
 constexpr double kLn10 = 2.30258509299404568402;
 constexpr double kTwoOverRootPi = 1.12837916709551257390;
 
+const OpFunction full_op{"full"};
+
 Tensor pass(Backward& b) { return b.grad(); }
 // Steps are flat nearly everywhere.
 Tensor flat(Backward& b) { return ops::zeros_like(b.grad()); }
@@ -57,7 +59,7 @@ const Derive derive_fmod{"fmod", {
 // A power of 0 is constant 1, also where the other factor of its derivative is infinite.
 Tensor pow_by_base(Backward& b) {
   const Value exponent = b.operand(1);
-  if (!exponent.is_tensor()) {
+  if (exponent.is_real_number()) {
     const double power = exponent.as_double();
     if (power == 0) return ops::zeros_like(b.grad());
     if (power == 2) return ops::square_backward(b.grad(), b.in(0));
@@ -66,15 +68,20 @@ Tensor pow_by_base(Backward& b) {
   const Tensor slope = ops::mul(exponent, ops::pow(b.in(0), ops::sub(exponent, 1)));
   return b.grad() * ops::where(ops::eq(exponent, 0), 0, slope);
 }
+Tensor logarithm(const Value& base, DType dtype) {
+  const Tensor number = base.is_tensor() ? Tensor::borrow(base.tensor) : full_op(IntSpan(), base);
+  return ops::log(is_complex(dtype) ? ops::to_dtype(number, promote(dtype, number.dtype())) : number);
+}
 // 0 to a positive power stays 0 when the power changes.
 Tensor pow_by_exponent(Backward& b) {
   const Value base = b.operand(0);
-  if (!base.is_tensor()) {
+  if (base.is_real_number() && (base.as_double() >= 0 || !is_complex(b.dtype(1)))) {
     const double number = base.as_double();
     return number == 0 ? ops::zeros_like(b.grad()) : b.grad() * b.out() * std::log(number);
   }
-  const Tensor stays = ops::logical_and(ops::eq(base, 0), ops::ge(b.in(1), 0));
-  return b.grad() * ops::where(stays, 0, b.out() * ops::log(base));
+  const Tensor at_zero = ops::eq(base, 0);
+  const Tensor stays = is_complex(b.dtype(1)) ? at_zero : ops::logical_and(at_zero, ops::ge(b.in(1), 0));
+  return b.grad() * ops::where(stays, 0, b.out() * logarithm(base, b.dtype(1)));
 }
 const Derive derive_pow{"pow", {
     {0, saves(0, 1), pow_by_base},
@@ -114,9 +121,6 @@ const Derive derive_where{"where", {
 // ---- elementary functions ----
 
 const Derive derive_neg{"neg", {{0, saves_nothing, [](Backward& b) { return -b.grad(); }}}};
-const Derive derive_abs{"abs", {
-    {0, saves(0), [](Backward& b) { return b.grad() * ops::sign(b.in(0)); }}}};
-const Derive derive_sign{"sign", {{0, saves_nothing, flat}}};
 const Derive derive_floor{"floor", {{0, saves_nothing, flat}}};
 const Derive derive_ceil{"ceil", {{0, saves_nothing, flat}}};
 const Derive derive_round{"round", {{0, saves_nothing, flat}}};

@@ -26,6 +26,7 @@ PyObject* lua_address(PyObject*, PyObject* object) {
     const Device device = body->storage ? body->storage->device : Device{};
     check(device.type == DeviceType::cpu, "Lua sees tensors in the memory of the CPU only, this one is on ",
           to_string(device), "; move it with t.to(\"cpu\")");
+    check<TypeError>(!is_complex(body->dtype), "Lua has no complex tensors; pass t.real and t.imag");
     nb::object kind = nb::steal(kind_letter(*body));
     nb::object address = checked(PyLong_FromVoidPtr(body));
     return PyTuple_Pack(2, kind.ptr(), address.ptr());

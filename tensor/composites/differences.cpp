@@ -36,7 +36,7 @@ Tensor areas(Call& call) {
   const Tensor y = call.tensor(0);
   check(y.ndim() > 0, call.op.name(), "(): a 0-d tensor has no neighbours");
   const int dim = wrap_dim(call.integer(3), y.ndim());
-  if (y.size(dim) == 0) return ops::to_dtype(y, is_floating(y.dtype()) ? y.dtype() : kDefaultFloat);
+  if (y.size(dim) == 0) return ops::to_dtype(y, is_differentiable(y.dtype()) ? y.dtype() : kDefaultFloat);
   const Tensor heights = (later(y, dim) + earlier(y, dim)) * 0.5;
   if (!call.has(1)) return ops::mul(heights, call.value(2));
   Tensor x = call.tensor(1);

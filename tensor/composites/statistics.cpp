@@ -12,7 +12,7 @@ const OpFunction isnan{"isnan"}, nansum{"nansum"}, amin{"amin"}, amax{"amax"}, v
     diagonal{"diagonal"}, cov{"cov"};
 
 Tensor in_default_float(const Tensor& input) {
-  return is_floating(input.dtype()) ? input : ops::to_dtype(input, kDefaultFloat);
+  return is_differentiable(input.dtype()) ? input : ops::to_dtype(input, kDefaultFloat);
 }
 
 void nanmean_cpu(Call& call) {

@@ -200,7 +200,7 @@ void put_selection(const Tensor& output, const Tensor& values, const Selection& 
 }
 
 void add_selection(const Tensor& output, const Tensor& values, const Selection& selection) {
-  visit(output.dtype(), [&](auto example) {
+  visit_any(output.dtype(), [&](auto example) {
     using T = decltype(example);
     T* to = output.data_as<T>();
     const T* from = values.data_as<T>();
@@ -274,22 +274,22 @@ void nonzero_cpu(Call& call) { call.set_output(0, nonzero_positions(call.tensor(
 const Register register_index{
     "index(Tensor input, Tensor?[] indices) -> Tensor",
     "NumPy's indexing by integer tensors and bool masks, one per dimension (None: all of it).",
-    {Trait::method_only}, index_cpu};
+    {Trait::takes_complex, Trait::method_only}, index_cpu};
 const Register register_index_put{
     "index_put(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "A copy with `values` written (or added) at the indices; places given twice keep the last.",
-    {Trait::method_only}, index_put_cpu};
+    {Trait::takes_complex, Trait::method_only}, index_put_cpu};
 const Register register_index_put_in_place{
     "index_put_(Tensor input, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "Writes (or adds) `values` at the indices.",
-    {Trait::in_place, Trait::no_out, Trait::method_only}, index_put_in_place_cpu};
+    {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, index_put_in_place_cpu};
 const Register register_index_backward{
     "index_backward(Tensor grad, int[] shape, Tensor?[] indices) -> Tensor",
-    "Adds gradients into zeros of a shape, at indices.", {Trait::internal}, index_backward_cpu};
+    "Adds gradients into zeros of a shape, at indices.", {Trait::takes_complex, Trait::internal}, index_backward_cpu};
 const Register register_nonzero{
     "nonzero(Tensor input) -> Tensor",
     "The indices of the elements that are not 0, one row each, in row-major order.",
-    {Trait::not_differentiable}, nonzero_cpu};
+    {Trait::takes_complex, Trait::not_differentiable}, nonzero_cpu};
 
 }  // namespace
 }  // namespace relume

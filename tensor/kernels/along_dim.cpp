@@ -54,11 +54,12 @@ void WrittenTensor::finish() const {
 }
 
 RegisterWriting::RegisterWriting(const char* schema, const char* documentation, Kernel kernel) {
-  Register(schema, documentation, {}, kernel);
+  Register(schema, documentation, {Trait::takes_complex}, kernel);
   std::string in_place(schema);
   in_place.insert(in_place.find('('), "_");
   const std::string changes = std::string(documentation) + " In place: the tensor itself is changed.";
-  Register(in_place.c_str(), changes.c_str(), {Trait::in_place, Trait::no_out, Trait::method_only}, kernel);
+  Register(in_place.c_str(), changes.c_str(), {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only},
+           kernel);
 }
 
 Tensor apart(const Call& call, const Tensor& argument) {

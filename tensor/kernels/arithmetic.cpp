@@ -7,7 +7,7 @@
 namespace relume {
 namespace {
 
-bool is_one(const Value& value) { return value.is_number() && value.as_double() == 1; }
+bool is_one(const Value& value) { return value.is_real_number() && value.as_double() == 1; }
 
 Value negated(const Value& value) {
   return value.type == Value::Type::real ? Value(-value.real) : Value(-value.as_int());
@@ -26,6 +26,7 @@ void add_cpu(Call& call) {
 }
 
 void sub_cpu(Call& call) {
+  if (call.value(2).is_complex()) return add_scaled(call, Value(-*call.value(2).complex));
   if (!is_one(call.value(2))) return add_scaled(call, negated(call.value(2)));
   elementwise_kernel<Function::sub, TypeRule::numeric, 2>(call);
 }
@@ -50,8 +51,8 @@ Function shorter_power(double exponent) {
 void pow_cpu(Call& call) {
   const DType compute = common_type(call.arguments, 2);
   const Value& exponent = call.value(1);
-  if (exponent.is_number() && call.value(0).is_tensor()) {
-    if (is_floating(compute)) {
+  if (exponent.is_real_number() && call.value(0).is_tensor()) {
+    if (is_differentiable(compute)) {
       const Function function = shorter_power(exponent.as_double());
       if (function != Function::pow) {
         return apply(call, {function, compute, compute, call.arguments, 1});

@@ -46,22 +46,22 @@ void detach_cpu(Call& call) {
 const Register register_copy{
     "copy_(Tensor input, Tensor source) -> Tensor",
     "Overwrites the tensor with the elements of `source`, which broadcast and are converted.",
-    {Trait::in_place, Trait::no_out, Trait::method_only}, copy_cpu};
+    {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, copy_cpu};
 const Register register_fill{"fill_(Tensor input, Scalar value) -> Tensor",
                              "Sets every element to a number.",
-                             {Trait::in_place, Trait::no_out, Trait::method_only}, fill_cpu};
+                             {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, fill_cpu};
 const Register register_zero{"zero_(Tensor input) -> Tensor", "Sets every element to 0.",
-                             {Trait::in_place, Trait::no_out, Trait::method_only}, zero_cpu};
-const Register register_clone{"clone(Tensor input) -> Tensor", "A row-major copy.", {}, clone_cpu};
+                             {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, zero_cpu};
+const Register register_clone{"clone(Tensor input) -> Tensor", "A row-major copy.", {Trait::takes_complex}, clone_cpu};
 const Register register_contiguous{
     "contiguous(Tensor input) -> Tensor",
     "The tensor itself when it is row-major without gaps, otherwise a copy that is.",
-    {Trait::no_out, Trait::method_only}, contiguous_cpu};
+    {Trait::takes_complex, Trait::no_out, Trait::method_only}, contiguous_cpu};
 const Register register_to_dtype{
     "to_dtype(Tensor input, dtype dtype) -> Tensor",
     "The elements converted to a type; the tensor itself when it has that type. Floating numbers "
     "become integers by truncation.",
-    {Trait::no_out, Trait::method_only}, to_dtype_cpu};
+    {Trait::takes_complex, Trait::no_out, Trait::method_only}, to_dtype_cpu};
 const Register register_detach{
     "detach(Tensor input) -> Tensor",
     "The same memory off the tape: no gradient flows through it.",

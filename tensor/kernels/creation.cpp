@@ -16,6 +16,7 @@ void fill_output(Call& call, IntSpan shape, DType dtype, const Value& value) {
 
 // The type of a tensor made from a number alone.
 DType dtype_of(const Value& number) {
+  if (number.is_complex()) return kDefaultComplex;
   if (number.type == Value::Type::boolean) return DType::boolean;
   return number.type == Value::Type::integer ? DType::int64 : kDefaultFloat;
 }
@@ -47,7 +48,7 @@ void empty_like_cpu(Call& call) {
 template <class Index, class Function>
 void generate(const Tensor& output, Function function) {
   const DenseOutput dense(output);
-  visit(output.dtype(), [&](auto example) {
+  visit_any(output.dtype(), [&](auto example) {
     using T = decltype(example);
     constexpr int64_t block = 1024;  // counted in 32 bits, which every CPU can vectorise
     T* to = dense->data_as<T>();
@@ -123,7 +124,7 @@ void eye_cpu(Call& call) {
        1);
 }
 
-const auto kFunction = {Trait::not_differentiable, Trait::no_method};
+const auto kFunction = {Trait::takes_complex, Trait::not_differentiable, Trait::no_method};
 
 const Register register_zeros{"zeros(int[] size, *, dtype? dtype=None) -> Tensor",
                               "A tensor of zeros.", kFunction, zeros_cpu};

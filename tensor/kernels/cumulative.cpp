@@ -166,15 +166,25 @@ void run(Running what, const T* from, T* to, const Lines& lines) {
   if constexpr (std::is_floating_point_v<T>) run_totals<RunningLogSumExp<T>>(from, to, lines);
 }
 
+// The sums of the real and of the imaginary parts.
+Tensor complex_sums(const Tensor& input, int dim) {
+  static const OpFunction view_as_real{"view_as_real"}, view_as_complex{"view_as_complex"}, cumsum{"cumsum"};
+  return input.ndim() == 0 ? ops::clone(input) : view_as_complex(cumsum(view_as_real(input), dim));
+}
+
 // (input, dim, *, dtype): integers are added and multiplied in int64.
 template <Running what>
 void running_kernel(Call& call) {
   const Tensor input = call.tensor(0);
   const int dim = wrap_dim(call.integer(1), input.ndim());
-  DType dtype = is_floating(input.dtype()) ? input.dtype()
+  DType dtype = is_differentiable(input.dtype()) ? input.dtype()
                 : what == Running::log_sum_exp ? kDefaultFloat
                                                : DType::int64;
   if (what != Running::log_sum_exp) dtype = call.dtype(2, dtype);
+  if (is_complex(dtype)) {
+    if (what != Running::sum) refuse_complex(dtype);
+    return call.set_output(0, complex_sums(ops::to_dtype(input, dtype), dim));
+  }
   const DType wide = wide_type(dtype);
   const Tensor source = as_type(input, wide);
   const Lines lines(input, dim);
@@ -248,7 +258,7 @@ void extremes_kernel(Call& call) {
 
 const Register register_cumsum{
     "cumsum(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
-    "The running sum along a dimension; integers and bool are summed in int64.", {},
+    "The running sum along a dimension; integers and bool are summed in int64.", {Trait::takes_complex},
     running_kernel<Running::sum>};
 const Register register_cumprod{
     "cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",

@@ -10,7 +10,7 @@ namespace relume {
 // first and the last of each group.
 enum class Function : uint8_t {
   // one operand
-  neg, abs, sign, square, reciprocal, sqrt, rsqrt,
+  neg, abs, sign, conj, square, reciprocal, sqrt, rsqrt,
   exp, exp2, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
   asinh, acosh, atanh, sigmoid, logsigmoid, sinc, entr, logit,
   erf, erfc, erfcx, erfinv, ndtr, log_ndtr, ndtri, lgamma, digamma, trigamma, polygamma,

@@ -14,6 +14,7 @@ void add_loops(LoopTable& table) {
   add_more_arithmetic_loops(table);
   add_comparison_loops(table);
   add_ternary_loops(table);
+  add_complex_loops(table);
 }
 
 }  // namespace RELUME_ISA

@@ -150,13 +150,13 @@ void take_cpu(Call& call) {
 }
 
 const Register register_index_select{"index_select(Tensor input, int dim, Tensor index) -> Tensor",
-                                     "A copy of the given indices of a dimension, in that order.", {},
+                                     "A copy of the given indices of a dimension, in that order.", {Trait::takes_complex},
                                      index_select_cpu};
 const Register register_gather{
     "gather(Tensor input, int dim, Tensor index) -> Tensor",
-    "For every element of `index`, the element of `input` at that index of the dimension.", {}, gather_cpu};
+    "For every element of `index`, the element of `input` at that index of the dimension.", {Trait::takes_complex}, gather_cpu};
 const Register register_take{"take(Tensor input, Tensor index) -> Tensor",
-                             "The elements at positions in row-major order.", {}, take_cpu};
+                             "The elements at positions in row-major order.", {Trait::takes_complex}, take_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -42,7 +42,7 @@ template <class Function>
 void for_each_nonzero(const Tensor& dense, Function function) {
   const int last = dense.ndim() - 1;
   const int64_t length = dense.size(last);
-  visit(dense.dtype(), [&](auto example) {
+  visit_any(dense.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* row = dense.data_as<T>();
     int64_t index[kMaxDims] = {};
@@ -63,7 +63,7 @@ void for_each_nonzero(const Tensor& dense, Function function) {
 }
 
 int64_t count_nonzero(const Tensor& dense) {
-  return visit(dense.dtype(), [&](auto example) {
+  return visit_any(dense.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* from = dense.data_as<T>();
     int64_t count = 0;

@@ -17,14 +17,15 @@ void check_places(const Tensor& index, int dim, int64_t size);
 void copy_blocks(char* target, const char* source, const int64_t* places, int64_t count,
                  std::size_t block_bytes);
 
-// Calls `function` with an unsigned integer of the size of `dtype`: enough to move elements.
+// Calls `function` with a type of the size of `dtype`: enough to move elements.
 template <class Function>
 void visit_size(DType dtype, Function&& function) {
   switch (item_size(dtype)) {
     case 1: return function(uint8_t{});
     case 2: return function(uint16_t{});
     case 4: return function(uint32_t{});
-    default: return function(uint64_t{});
+    case 8: return function(uint64_t{});
+    default: return function(Complex128{});
   }
 }
 

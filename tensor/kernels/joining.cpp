@@ -206,10 +206,10 @@ void roll_cpu(Call& call) {
 
 const Register register_cat{"cat(Tensor[] tensors, int dim=0) -> Tensor",
                             "Joins tensors along a dimension that they have.",
-                            {Trait::no_method}, cat_cpu};
+                            {Trait::takes_complex, Trait::no_method}, cat_cpu};
 const Register register_stack{"stack(Tensor[] tensors, int dim=0) -> Tensor",
                               "Joins tensors of one shape along a new dimension.",
-                              {Trait::no_method}, stack_cpu};
+                              {Trait::takes_complex, Trait::no_method}, stack_cpu};
 const Register register_split{
     "split(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]",
     "Views of pieces with the given sizes along a dimension; one number: pieces of that size, the "
@@ -223,12 +223,12 @@ const Register register_unbind{"unbind(Tensor input, int dim=0) -> Tensor[]",
                                {Trait::view, Trait::no_out}, unbind_cpu};
 const Register register_repeat{"repeat(Tensor input, int[] repeats) -> Tensor",
                                "A copy tiled `repeats[i]` times along dimension i.",
-                               {}, repeat_cpu};
+                               {Trait::takes_complex}, repeat_cpu};
 const Register register_roll{
     "roll(Tensor input, int[] shifts, int[] dims=[]) -> Tensor",
     "Moves elements along dimensions, the end coming in at the start; without dims, along all "
     "elements in row-major order.",
-    {}, roll_cpu};
+    {Trait::takes_complex}, roll_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -25,6 +25,7 @@ void add_arithmetic_loops(LoopTable& table);
 void add_more_arithmetic_loops(LoopTable& table);
 void add_comparison_loops(LoopTable& table);
 void add_ternary_loops(LoopTable& table);
+void add_complex_loops(LoopTable& table);
 
 // The type that elements of type T are computed in.
 template <class T>

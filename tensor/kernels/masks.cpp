@@ -124,11 +124,11 @@ const Register register_masked_fill{
     "The tensor with `value` where the mask is true.", {Trait::elementwise}, masked_fill_cpu};
 const Register register_masked_select{
     "masked_select(Tensor input, Tensor mask) -> Tensor",
-    "The elements where the mask is true, as a vector in row-major order.", {},
+    "The elements where the mask is true, as a vector in row-major order.", {Trait::takes_complex},
     masked_select_cpu};
 const Register register_masked_select_backward{
     "masked_select_backward(Tensor grad, int[] shape, Tensor mask) -> Tensor",
-    "Zeros of a shape with gradients where the mask is true.", {Trait::internal},
+    "Zeros of a shape with gradients where the mask is true.", {Trait::takes_complex, Trait::internal},
     masked_select_backward_cpu};
 const RegisterWriting register_masked_scatter{
     "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",

@@ -187,48 +187,48 @@ void linear_cpu(Call& call) {
 const Register register_matmul{
     "matmul(Tensor input, Tensor other) -> Tensor",
     "Matrix product: vectors (1-D), matrices, or stacks of matrices whose leading dimensions broadcast.",
-    {},
+    {Trait::takes_complex},
     matmul_cpu};
 const Register register_mm{
-    "mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", {}, mm_cpu};
+    "mm(Tensor input, Tensor mat2) -> Tensor", "Product of two matrices.", {Trait::takes_complex}, mm_cpu};
 const Register register_bmm{"bmm(Tensor input, Tensor mat2) -> Tensor",
                             "Products of two stacks of equally many matrices.",
-                            {},
+                            {Trait::takes_complex},
                             bmm_cpu};
 const Register register_mv{
-    "mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", {}, mv_cpu};
+    "mv(Tensor input, Tensor vec) -> Tensor", "Product of a matrix and a vector.", {Trait::takes_complex}, mv_cpu};
 const Register register_dot{"dot(Tensor input, Tensor other) -> Tensor",
                             "Sum of the products of two vectors' elements.",
-                            {},
+                            {Trait::takes_complex},
                             dot_cpu};
 const Register register_outer{"outer(Tensor input, Tensor vec2) -> Tensor",
                               "All products of an element of one vector and an element of another.",
-                              {},
+                              {Trait::takes_complex},
                               outer_cpu};
 const Register register_addmm{
     "addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "beta * input + alpha * (mat1 times mat2); with beta 0, input is not read.",
-    {},
+    {Trait::takes_complex},
     addmm_cpu};
 const Register register_addmv{
     "addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "beta * input + alpha * (mat times vec); with beta 0, input is not read.",
-    {},
+    {Trait::takes_complex},
     addmv_cpu};
 const Register register_addr{
     "addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "beta * input + alpha * (outer product of vec1 and vec2); with beta 0, input is not read.",
-    {},
+    {Trait::takes_complex},
     addr_cpu};
 const Register register_baddbmm{
     "baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "beta * input + alpha * (batch1 times batch2, matrix by matrix); with beta 0, input is not read.",
-    {},
+    {Trait::takes_complex},
     baddbmm_cpu};
 const Register register_linear{
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     "input times the transpose of weight (outputs, inputs), plus bias, over the last dimension.",
-    {},
+    {Trait::takes_complex},
     linear_cpu};
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tensor/blas.h"
+#include "tensor/convert.h"
 #include "tensor/copy.h"
 #include "tensor/dims.h"
 #include "tensor/kernels/matmul.h"
@@ -151,7 +152,9 @@ void multiply_halves(float alpha, const Matrix<T>& a, const Matrix<T>& b, float 
 template <class T>
 void multiply_one(double alpha, const Matrix<T>& a, const Matrix<T>& b, double beta,
                   const Matrix<T>& result) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (is_complex_type<T>) {
+    complex_gemm<T>(alpha, a, b, beta, result);
+  } else if constexpr (std::is_floating_point_v<T>) {
     gemm<T>(static_cast<T>(alpha), a, b, static_cast<T>(beta), result);
   } else if constexpr (std::is_integral_v<T>) {
     multiply_integers<T>(static_cast<T>(alpha), a, b, static_cast<T>(beta), result);
@@ -182,7 +185,7 @@ void multiply_batches(const MatrixStack& a_stack, const MatrixStack& b_stack, co
 
 void multiply(DType dtype, const MatrixStack& a, const MatrixStack& b, const MatrixStack& result,
               double alpha, double beta) {
-  visit(dtype, [&](auto zero) {
+  visit_any(dtype, [&](auto zero) {
     using T = decltype(zero);
     if (result.batch.count > 0) return multiply_batches<T>(a, b, result, alpha, beta);
     multiply_one<T>(alpha, first_matrix<T>(a), first_matrix<T>(b), beta, first_matrix<T>(result));

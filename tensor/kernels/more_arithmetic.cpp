@@ -31,9 +31,12 @@ void rsub_cpu(Call& call) {
 }
 
 void float_power_cpu(Call& call) {
-  const auto wide = [](const Value& value) {
-    return value.is_tensor() ? ops::to_dtype(value, DType::float64)
-                             : scalar(value.as_double(), DType::float64);
+  const DType dtype = is_complex(common_type(call.arguments, 2)) ? DType::complex128 : DType::float64;
+  const auto wide = [&](const Value& value) {
+    if (value.is_tensor()) return ops::to_dtype(value, dtype);
+    const Tensor number = empty({}, dtype);
+    fill(number, value);
+    return number;
   };
   call.set_output(0, ops::pow(wide(call.value(0)), wide(call.value(1))));
 }
@@ -49,6 +52,7 @@ double largest_of(DType dtype) {
 
 void nan_to_num_cpu(Call& call) {
   const DType dtype = call.body(0)->dtype;
+  if (is_complex(dtype)) refuse_complex(dtype);
   if (!is_floating(dtype)) {
     copy(call.output(0, call.tensor(0).shape(), dtype), call.tensor(0));
     return;
@@ -59,11 +63,22 @@ void nan_to_num_cpu(Call& call) {
   apply(call, {Function::nan_to_num, dtype, dtype, call.arguments, 1, replacements, 3});
 }
 
+Tensor size_of(const Value& value) {
+  if (value.is_tensor()) return ops::abs(value);
+  return scalar(std::abs(value.as_complex()), kDefaultFloat);
+}
+
 // Integers are compared as doubles.
 void isclose_cpu(Call& call) {
   const DType common = common_type(call.arguments, 2);
   const DType compute = is_floating(common) ? common : DType::float64;
   const Value parameters[] = {call.value(2), call.value(3), call.boolean(4) ? 1.0 : 0.0};
+  if (is_complex(common)) {
+    const Tensor difference = ops::abs(ops::sub(call.value(0), call.value(1)));
+    const Tensor bound = ops::mul(size_of(call.value(1)), call.real(2)) + call.real(3);
+    static const OpFunction logical_or{"logical_or"};
+    return call.set_output(0, logical_or(ops::eq(call.value(0), call.value(1)), ops::le(difference, bound)));
+  }
   check(call.real(2) >= 0 && call.real(3) >= 0, "isclose(): rtol and atol must not be negative, got ",
         call.real(2), " and ", call.real(3));
   apply(call, {Function::isclose, compute, DType::boolean, call.arguments, 2, parameters, 3});

@@ -39,6 +39,9 @@ struct ReductionTable {
 // Its accumulator_size is 0 where the reduction does not take that type.
 const ReductionLoops& find_reduction(Reduction reduction, DType dtype);
 
+// Defined by complex_reductions.cpp.
+void add_complex_reductions(ReductionTable& table);
+
 // What each instruction set adds; defined by reduction.isa.cpp.
 namespace baseline {
 void add_reductions(ReductionTable& table);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/convert.h"
 #include "tensor/copy.h"
 #include "tensor/elementwise.h"
 #include "tensor/ops.h"
@@ -50,8 +51,8 @@ void total_kernel(Call& call) {
   const DimSet dims = dims_of(call, 1, input.ndim());
   if (!call.has(3)) return reduce_into(call, reduction, input, dims, call.boolean(2));
   const DType dtype = call.dtype(3, input.dtype());
-  check<TypeError>(reduction != Reduction::mean || is_floating(dtype),
-                   "mean(): dtype must be a floating type, got ", name(dtype));
+  check<TypeError>(reduction != Reduction::mean || is_differentiable(dtype),
+                   "mean(): dtype must be a floating or complex type, got ", name(dtype));
   input = converted(input, dtype);
   const ReductionLoops& loops = find_reduction(reduction, dtype);
   if (loops.result == dtype) return reduce_into(call, reduction, input, dims, call.boolean(2));
@@ -203,7 +204,7 @@ void sum_to_cpu(Call& call) {
 
 const Register register_sum{
     "sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    "The sum along dimensions, or of all elements; integers and bool are summed in int64.", {},
+    "The sum along dimensions, or of all elements; integers and bool are summed in int64.", {Trait::takes_complex},
     total_kernel<Reduction::sum>};
 const Register register_nansum{
     "nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
@@ -213,10 +214,10 @@ const Register register_count_nonzero{
     {Trait::not_differentiable}, count_nonzero_cpu};
 const Register register_mean{
     "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    "The mean along dimensions, or of all elements.", {}, total_kernel<Reduction::mean>};
+    "The mean along dimensions, or of all elements.", {Trait::takes_complex}, total_kernel<Reduction::mean>};
 const Register register_prod{
     "prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    "The product along dimensions, or of all elements.", {}, total_kernel<Reduction::prod>};
+    "The product along dimensions, or of all elements.", {Trait::takes_complex}, total_kernel<Reduction::prod>};
 const Register register_amax{
     "amax(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
     "The largest element along dimensions, or of all; NaN if there is one.", {},
@@ -243,11 +244,11 @@ const Register register_argmin{
     {Trait::not_differentiable}, position_kernel<Reduction::arg_min>};
 const Register register_any{
     "any(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    "Is any element true (not zero)?", {Trait::not_differentiable},
+    "Is any element true (not zero)?", {Trait::takes_complex, Trait::not_differentiable},
     folding_kernel<Reduction::any>};
 const Register register_all{
     "all(Tensor input, int[]? dim=None, bool keepdim=False) -> Tensor",
-    "Are all elements true (not zero)?", {Trait::not_differentiable},
+    "Are all elements true (not zero)?", {Trait::takes_complex, Trait::not_differentiable},
     folding_kernel<Reduction::all>};
 const Register register_var{
     "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
@@ -268,7 +269,7 @@ const Register register_sum_to{
     "sum_to(Tensor input, int[] shape) -> Tensor",
     "The sum over repeated places, so that the result has the shape that broadcast to the "
     "input's.",
-    {Trait::no_method, Trait::no_out}, sum_to_cpu};
+    {Trait::takes_complex, Trait::no_method, Trait::no_out}, sum_to_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -39,7 +39,7 @@ void add_row(T* to, const T* from, int64_t count) {
 // output[.., index[i], ..] += source[.., i, ..], both row-major.
 void add_at(const Tensor& output, int dim, const Tensor& index, const Tensor& source) {
   const Around around(output.shape(), dim);
-  visit(output.dtype(), [&](auto example) {
+  visit_any(output.dtype(), [&](auto example) {
     using T = decltype(example);
     T* const to = output.data_as<T>();
     const T* const from = source.data_as<T>();
@@ -190,7 +190,7 @@ void scatter_cpu(Call& call) {
 }
 
 void scatter_add_into(const Tensor& output, int dim, const Tensor& index, const Tensor& source) {
-  visit(output.dtype(), [&](auto example) {
+  visit_any(output.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* from = source.data_as<T>();
     T* to = output.data_as<T>();
@@ -275,13 +275,16 @@ const RegisterWriting register_put{
     "A copy with the elements of `source` written (or added) at positions in row-major order.", put_cpu};
 const Register register_index_select_backward{
     "index_select_backward(Tensor grad, int[] shape, int dim, Tensor index) -> Tensor",
-    "Adds gradients into zeros of a shape, at indices of a dimension.", {Trait::internal}, index_select_backward_cpu};
+    "Adds gradients into zeros of a shape, at indices of a dimension.", {Trait::takes_complex, Trait::internal},
+    index_select_backward_cpu};
 const Register register_gather_backward{
     "gather_backward(Tensor grad, int[] shape, int dim, Tensor index) -> Tensor",
-    "Adds gradients into zeros of a shape, where gather had read.", {Trait::internal}, gather_backward_cpu};
+    "Adds gradients into zeros of a shape, where gather had read.", {Trait::takes_complex, Trait::internal},
+    gather_backward_cpu};
 const Register register_take_backward{
     "take_backward(Tensor grad, int[] shape, Tensor index) -> Tensor",
-    "Adds gradients into zeros of a shape, at row-major positions.", {Trait::internal}, take_backward_cpu};
+    "Adds gradients into zeros of a shape, at row-major positions.", {Trait::takes_complex, Trait::internal},
+    take_backward_cpu};
 
 }  // namespace
 }  // namespace relume

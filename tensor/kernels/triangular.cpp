@@ -50,10 +50,10 @@ void triu_cpu(Call& call) {
 
 const Register register_tril{
     "tril(Tensor input, int diagonal=0) -> Tensor",
-    "A copy with zeros above a diagonal of the last two dimensions.", {}, tril_cpu};
+    "A copy with zeros above a diagonal of the last two dimensions.", {Trait::takes_complex}, tril_cpu};
 const Register register_triu{
     "triu(Tensor input, int diagonal=0) -> Tensor",
-    "A copy with zeros below a diagonal of the last two dimensions.", {}, triu_cpu};
+    "A copy with zeros below a diagonal of the last two dimensions.", {Trait::takes_complex}, triu_cpu};
 
 }  // namespace
 }  // namespace relume

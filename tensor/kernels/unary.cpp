@@ -25,12 +25,21 @@ void round_cpu(Call& call) {
                                   : OpFunction{"round"}(input / factor) * factor);
 }
 
+// The result for complex elements is real.
+template <Function function>
+void real_of_complex(Call& call) {
+  const DType compute = common_type(call.arguments, 1);
+  apply(call, {function, compute, real_type(compute), call.arguments, 1});
+}
+
 const Register unary_functions[] = {
     {"neg(Tensor input) -> Tensor", "The element with the other sign.", {Trait::elementwise},
      numeric<Function::neg>},
-    {"abs(Tensor input) -> Tensor", "The absolute value.", {Trait::elementwise},
-     numeric<Function::abs>},
-    {"sign(Tensor input) -> Tensor", "-1, 0 or 1: the sign of the element.", {Trait::elementwise},
+    {"abs(Tensor input) -> Tensor", "The absolute value.", {Trait::elementwise, Trait::not_holomorphic},
+     real_of_complex<Function::abs>},
+    {"sign(Tensor input) -> Tensor",
+     "-1, 0 or 1: the sign of the element; of a complex one the number of size 1 with its angle.",
+     {Trait::elementwise, Trait::not_holomorphic},
      numeric<Function::sign>},
     {"square(Tensor input) -> Tensor", "The element times itself.", {Trait::elementwise},
      numeric<Function::square>},

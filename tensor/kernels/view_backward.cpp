@@ -36,7 +36,7 @@ void diagonal_backward_cpu(Call& call) {
 // one place in memory.
 void add_to_overlapping(const Tensor& target, const Tensor& source) {
   const Tensor dense = contiguous_copy_if_needed(source);
-  visit(target.dtype(), [&](auto example) {
+  visit_any(target.dtype(), [&](auto example) {
     using T = decltype(example);
     T* const base = target.data_as<T>();
     const T* from = dense.data_as<T>();
@@ -84,30 +84,30 @@ void as_strided_backward_cpu(Call& call) {
 
 const Register register_as_strided_gather{
     "as_strided_gather(Tensor input, int[] size, int[] stride, int offset) -> Tensor",
-    "A copy of a region of the row-major elements of a tensor.", {Trait::internal},
+    "A copy of a region of the row-major elements of a tensor.", {Trait::takes_complex, Trait::internal},
     as_strided_gather_cpu};
 const Register register_as_strided_scatter{
     "as_strided_scatter(Tensor base, Tensor values, int[] size, int[] stride, int offset) -> Tensor",
-    "A row-major copy of `base` with a region replaced by `values`.", {Trait::internal},
+    "A row-major copy of `base` with a region replaced by `values`.", {Trait::takes_complex, Trait::internal},
     as_strided_scatter_cpu};
 const Register register_as_strided_backward{
     "as_strided_backward(Tensor grad, int[] shape, int[] size, int[] stride, int offset) -> Tensor",
-    "Sums the gradient of a region into zeros of a shape.", {Trait::internal},
+    "Sums the gradient of a region into zeros of a shape.", {Trait::takes_complex, Trait::internal},
     as_strided_backward_cpu};
 const Register register_select_backward{
     "select_backward(Tensor grad, int[] shape, int dim, int index) -> Tensor",
-    "Zeros of a shape with `grad` at one index of a dimension.", {Trait::internal},
+    "Zeros of a shape with `grad` at one index of a dimension.", {Trait::takes_complex, Trait::internal},
     select_backward_cpu};
 const Register register_slice_backward{
     "slice_backward(Tensor grad, int[] shape, int dim, int? start, int? stop, int step) -> Tensor",
-    "Zeros of a shape with `grad` at a slice of a dimension.", {Trait::internal},
+    "Zeros of a shape with `grad` at a slice of a dimension.", {Trait::takes_complex, Trait::internal},
     slice_backward_cpu};
 const Register register_diagonal_backward{
     "diagonal_backward(Tensor grad, int[] shape, int offset, int dim1, int dim2) -> Tensor",
-    "Zeros of a shape with `grad` on a diagonal.", {Trait::internal}, diagonal_backward_cpu};
+    "Zeros of a shape with `grad` on a diagonal.", {Trait::takes_complex, Trait::internal}, diagonal_backward_cpu};
 const Register register_unfold_backward{
     "unfold_backward(Tensor grad, int[] shape, int dimension, int size, int step) -> Tensor",
-    "Sums the gradients of windows into the tensor that they look at.", {Trait::internal},
+    "Sums the gradients of windows into the tensor that they look at.", {Trait::takes_complex, Trait::internal},
     unfold_backward_cpu};
 
 }  // namespace

@@ -227,7 +227,7 @@ const Register register_as_strided{
     kView, as_strided_cpu};
 const Register register_flip{"flip(Tensor input, int[] dims) -> Tensor",
                              "A copy with the order of elements reversed along `dims`.",
-                             {}, flip_cpu};
+                             {Trait::takes_complex}, flip_cpu};
 
 }  // namespace
 }  // namespace relume

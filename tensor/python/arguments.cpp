@@ -73,19 +73,22 @@ Value boolean_from(PyObject* object, const ArgumentPlace& place) {
   return Value(truth != 0);
 }
 
-Value scalar_from(PyObject* object, const ArgumentPlace& place, const char* expected) {
+Value scalar_from(PyObject* object, const ArgumentPlace& place, const char* expected, ArgumentMemory& memory) {
   Value value;
-  if (number_value(object, value)) return value;
+  if (number_value(object, value) || complex_value(object, value, memory)) return value;
   if (is_tensor(object) && unwrap(object)->numel == 1) {
     const Tensor tensor = unwrap_tensor(object);
+    if (is_complex(tensor.dtype())) return memory.complex(item_as_complex(tensor));
     if (is_floating(tensor.dtype())) return Value(item_as_double(tensor));
     return Value(item_as_int(tensor));
   }
   wrong_type(place, expected, object);
 }
 
-Value real_from(PyObject* object, const ArgumentPlace& place) {
-  return Value(scalar_from(object, place, "float").as_double());
+Value real_from(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
+  const Value number = scalar_from(object, place, "float", memory);
+  if (number.is_complex()) wrong_type(place, "float", object);
+  return Value(number.as_double());
 }
 
 }  // namespace
@@ -102,6 +105,11 @@ int64_t* ArgumentMemory::integers(int count) {
 TensorBody** ArgumentMemory::tensors(int count) {
   rest().tensor_lists.emplace_back(count);
   return rest().tensor_lists.back().data();
+}
+
+Value ArgumentMemory::complex(Complex128 number) {
+  rest().complex_numbers.push_back(number);
+  return Value(rest().complex_numbers.back());
 }
 
 TensorBody* ArgumentMemory::keep(Tensor tensor) {
@@ -142,12 +150,30 @@ bool number_value(PyObject* object, Value& value) {
   return (PyFloat_Check(item.ptr()) || PyLong_Check(item.ptr())) && number_value(item.ptr(), value);
 }
 
+bool complex_number(PyObject* object, Complex128& number) {
+  if (!PyComplex_Check(object)) {  // numpy.complex128 is one
+    if (!is_numpy_scalar(object)) return false;
+    nb::object item = checked(PyObject_CallMethod(object, "item", nullptr));
+    return PyComplex_Check(item.ptr()) && complex_number(item.ptr(), number);
+  }
+  const Py_complex parts = PyComplex_AsCComplex(object);
+  number = Complex128(parts.real, parts.imag);
+  return true;
+}
+
+bool complex_value(PyObject* object, Value& value, ArgumentMemory& memory) {
+  Complex128 number;
+  if (!complex_number(object, number)) return false;
+  value = memory.complex(number);
+  return true;
+}
+
 bool operand_value(PyObject* object, Value& value, ArgumentMemory& memory) {
   if (is_tensor(object)) {
     value = Value(unwrap(object));
     return true;
   }
-  if (number_value(object, value)) return true;
+  if (number_value(object, value) || complex_value(object, value, memory)) return true;
   if (!is_numpy_array(object)) return false;
   value = Value(memory.keep(tensor_from_array(object, ArrayMemory::share_if_possible)));
   return true;
@@ -175,13 +201,13 @@ Value to_value(PyObject* object, const ArgumentPlace& place, ArgumentMemory& mem
     case ArgumentType::tensors:
       return tensors_from_sequence(object, place, memory);
     case ArgumentType::scalar:
-      return scalar_from(object, place, "a number");
+      return scalar_from(object, place, "a number", memory);
     case ArgumentType::integer:
       return Value(integer_from(object, place));
     case ArgumentType::integers:
       return integers_from_sequence(object, place, memory);
     case ArgumentType::real:
-      return real_from(object, place);
+      return real_from(object, place, memory);
     case ArgumentType::boolean:
       return boolean_from(object, place);
     case ArgumentType::dtype:

@@ -1,5 +1,6 @@
 // Python objects as arguments of ops.
 #pragma once
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,7 @@ class ArgumentMemory {
   // Room for `count` integers that stays in place as long as this object.
   int64_t* integers(int count);
   TensorBody** tensors(int count);
+  Value complex(Complex128 number);
   TensorBody* keep(Tensor tensor);
   const char* keep(nb::object text, const char* characters);
 
@@ -26,6 +28,7 @@ class ArgumentMemory {
     std::vector<std::vector<TensorBody*>> tensor_lists;
     std::vector<Tensor> tensors;
     std::vector<nb::object> objects;
+    std::deque<Complex128> complex_numbers;  // which stay where they are
   };
   Rest& rest() {
     if (!rest_) rest_ = std::make_unique<Rest>();
@@ -48,8 +51,11 @@ Value to_value(PyObject* object, const ArgumentPlace& place, ArgumentMemory& mem
 // The values of `count` objects as one int[] argument: t.reshape(2, 3).
 Value to_integers(PyObject* const* objects, int count, const ArgumentPlace& place, ArgumentMemory& memory);
 
-// A Python or NumPy number (or an element-less wrapper of one); false when it is none.
+// A real Python or NumPy number (or an element-less wrapper of one); false when it is none.
 bool number_value(PyObject* object, Value& value);
+// The same for complex numbers.
+bool complex_number(PyObject* object, Complex128& number);
+bool complex_value(PyObject* object, Value& value, ArgumentMemory& memory);
 
 // Operand of a binary operator: a tensor, a number or a NumPy array (shared). False when
 // the operator is not ours to compute.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
 
+#include "tensor/convert.h"
 #include "tensor/ops.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
@@ -36,13 +38,12 @@ struct Buffer {
 bool dtype_from_format(const char* format, std::size_t size, DType& dtype) {
   if (!format) format = "B";
   if (*format == '@' || *format == '=' || *format == '<') ++format;  // little-endian machines only
-  if (std::strlen(format) != 1) return false;
-  const char code = *format;
+  const std::string_view code = format;
   for (int i = 0; i < kDTypeCount; ++i) {
     const DTypeInfo& candidate = info(static_cast<DType>(i));
     // 'l' and 'q' may both be 64 bits wide: any signed integer is known by its size.
-    const bool same = candidate.buffer_format == std::string_view(&code, 1) ||
-                      (std::strchr("ilq", code) && candidate.kind == Kind::integer &&
+    const bool same = candidate.buffer_format == code ||
+                      ((code == "i" || code == "l" || code == "q") && candidate.kind == Kind::integer &&
                        static_cast<DType>(i) != DType::uint8);
     if (same && candidate.size == size) {
       dtype = static_cast<DType>(i);
@@ -125,42 +126,39 @@ class NestedNumbers {
   const std::vector<int64_t>& shape() const { return shape_; }
 
   DType natural_dtype() const {
+    if (!complex_numbers_.empty()) return kDefaultComplex;
     if (has_real_ || values_.empty()) return kDefaultFloat;
     return has_integer_ ? DType::int64 : DType::boolean;
   }
 
   Tensor tensor(DType dtype) const {
     Tensor result = empty(shape_, dtype);
-    visit(dtype, [&](auto zero) {
+    check<TypeError>(complex_numbers_.empty() || is_complex(dtype), "complex numbers do not fit into ", name(dtype));
+    visit_any(dtype, [&](auto zero) {
       using T = decltype(zero);
       T* out = result.data_as<T>();
       for (const Value& value : values_) {
-        check(fits<T>(value), "the number ", value.as_double(), " does not fit into ", name(dtype));
-        *out++ = value.type == Value::Type::real ? convert<T>(value.real) : convert<T>(value.as_int());
+        if (!fits<T>(value)) {
+          throw ValueError(message("the number ", value.as_double(), " does not fit into ", name(dtype)));
+        }
+        *out++ = number_as<T>(value);
       }
     });
     return result;
   }
 
  private:
-  template <class T, class Number>
-  static T convert(Number number) {
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      return T(static_cast<float>(number));
-    } else {
-      return static_cast<T>(number);
-    }
-  }
-
   // Any number is a float or a bool; an integer type holds only so many.
   template <class T>
   static bool fits(const Value& value) {
-    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return true;
-    constexpr double kLimit = 0x1p63;
-    if (value.type == Value::Type::real && !(value.real >= -kLimit && value.real < kLimit)) return false;
-    const int64_t number = value.as_int();
-    return number >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-           number <= static_cast<int64_t>(std::numeric_limits<T>::max());
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      constexpr double kLimit = 0x1p63;
+      if (value.type == Value::Type::real && !(value.real >= -kLimit && value.real < kLimit)) return false;
+      const int64_t number = value.as_int();
+      return number >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+             number <= static_cast<int64_t>(std::numeric_limits<T>::max());
+    }
+    return true;
   }
 
   void collect(PyObject* object, std::size_t depth) {
@@ -181,15 +179,17 @@ class NestedNumbers {
     Value value;
     if (is_tensor(object)) {
       const Tensor tensor = unwrap_tensor(object);
-      value = is_floating(tensor.dtype())        ? Value(item_as_double(tensor))
+      value = is_complex(tensor.dtype())         ? complex(item_as_complex(tensor))
+              : is_floating(tensor.dtype())      ? Value(item_as_double(tensor))
               : tensor.dtype() == DType::boolean ? Value(item_as_int(tensor) != 0)
                                                  : Value(item_as_int(tensor));
+    } else if (Complex128 number; complex_number(object, number)) {
+      value = complex(number);
     } else if (!number_value(object, value)) {
       check<TypeError>(is_numpy_array(object), "cannot make a tensor of ", type_name(object),
                        ": expected numbers, nested lists of numbers, or an array");
       nb::object item = checked(PyObject_CallMethod(object, "item", nullptr));
-      check<TypeError>(number_value(item.ptr(), value), "cannot make a tensor of an array of ",
-                       type_name(item.ptr()));
+      return collect_number(item.ptr(), depth);
     }
     check(depth == shape_.size(), "nested sequences differ in depth: a number at depth ", depth,
           " where depth ", shape_.size(), " was expected");
@@ -198,7 +198,13 @@ class NestedNumbers {
     values_.push_back(value);
   }
 
+  Value complex(Complex128 number) {
+    complex_numbers_.push_back(number);
+    return Value(complex_numbers_.back());
+  }
+
   std::vector<Value> values_;
+  std::deque<Complex128> complex_numbers_;  // what values_ point to
   std::vector<int64_t> shape_;
   bool complete_ = false;  // the depth is known
   bool has_real_ = false;

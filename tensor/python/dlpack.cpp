@@ -21,6 +21,8 @@ dlpack::DataType exported_dtype(DType dtype) {
     case DType::boolean: return {dlpack::kBool, bits, 1};
     case DType::uint8: return {dlpack::kUnsigned, bits, 1};
     case DType::bfloat16: return {dlpack::kBFloat, bits, 1};
+    case DType::complex64:
+    case DType::complex128: return {dlpack::kComplex, bits, 1};
     default: return {is_floating(dtype) ? dlpack::kFloat : dlpack::kInt, bits, 1};
   }
 }

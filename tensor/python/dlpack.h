@@ -5,7 +5,7 @@
 namespace relume::dlpack {
 
 enum DeviceCode : int32_t { kCpu = 1, kCuda = 2 };
-enum TypeCode : uint8_t { kInt = 0, kUnsigned = 1, kFloat = 2, kBFloat = 4, kBool = 6 };
+enum TypeCode : uint8_t { kInt = 0, kUnsigned = 1, kFloat = 2, kBFloat = 4, kComplex = 5, kBool = 6 };
 enum Flags : uint64_t { kReadOnly = 1, kIsCopied = 2 };
 
 struct DataType {

@@ -68,7 +68,7 @@ Tensor index_tensor(PyObject* item) {
     indices = tensor_from_data(item, Py_None);
     if (indices.numel() == 0) indices = empty(indices.shape(), DType::int64);
   }
-  check<IndexError>(!is_floating(indices.dtype()), "tensors used as indices must hold integers or bools, not ",
+  check<IndexError>(!is_differentiable(indices.dtype()), "tensors used as indices must hold integers or bools, not ",
                     name(indices.dtype()));
   return indices;
 }

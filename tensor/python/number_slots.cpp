@@ -105,6 +105,8 @@ Tensor single_element(PyObject* self, const char* purpose) {
   const Tensor tensor = unwrap_tensor(self);
   check<ValueError>(tensor.numel() == 1, "only a tensor with one element can be converted to ", purpose,
                     "; this one has shape ", to_string(tensor.shape()));
+  check<TypeError>(!is_complex(tensor.dtype()), "a complex tensor cannot be converted to ", purpose,
+                   "; take t.real or abs(t) first");
   return tensor;
 }
 
@@ -114,7 +116,8 @@ int truth(PyObject* self) {
     const Tensor tensor = unwrap_tensor(self);
     check<ValueError>(tensor.numel() == 1, "the truth of a tensor of shape ", to_string(tensor.shape()),
                       " is ambiguous; use t.any() or t.all()");
-    result = is_floating(tensor.dtype()) ? item_as_double(tensor) != 0 : item_as_int(tensor) != 0;
+    result = is_complex(tensor.dtype())    ? item_as_complex(tensor) != 0.0
+             : is_floating(tensor.dtype()) ? item_as_double(tensor) != 0                                            : item_as_int(tensor) != 0;
   });
   return status < 0 ? -1 : result;
 }
@@ -138,7 +141,7 @@ PyObject* to_float(PyObject* self) {
 PyObject* to_index(PyObject* self) {
   return guard([&] {
     const Tensor tensor = unwrap_tensor(self);
-    check<TypeError>(tensor.numel() == 1 && !is_floating(tensor.dtype()),
+    check<TypeError>(tensor.numel() == 1 && !is_differentiable(tensor.dtype()),
                      "only an integer tensor with one element can be used as an index; this one is ",
                      name(tensor.dtype()), " of shape ", to_string(tensor.shape()));
     return PyLong_FromLongLong(item_as_int(tensor));

@@ -231,7 +231,7 @@ PyObject* call_into(const OpFunctionObject* self, ParsedCall& call) {
 
 PyObject* call_with_gradient(const OpFunctionObject* self, const ParsedCall& call) {
   Tensor tensor = run_op(*self->op, call.values, call.count);
-  check<Error>(is_floating(tensor.dtype()), function_name(self), "(): only floating tensors can require a "
+  check<Error>(is_differentiable(tensor.dtype()), function_name(self), "(): only floating and complex tensors can require a "
                "gradient, not ", name(tensor.dtype()));
   tensor->requires_grad = true;
   return wrap(std::move(tensor));
@@ -338,7 +338,8 @@ nb::dict describe(const Op& op) {
   static constexpr std::pair<Trait, const char*> kTraits[] = {
       {Trait::composite, "composite"}, {Trait::elementwise, "elementwise"}, {Trait::view, "view"},
       {Trait::not_differentiable, "not_differentiable"}, {Trait::no_out, "no_out"},
-      {Trait::no_in_place, "no_in_place"}, {Trait::in_place, "in_place"}, {Trait::random, "random"},
+      {Trait::no_in_place, "no_in_place"}, {Trait::takes_complex, "takes_complex"},
+      {Trait::not_holomorphic, "not_holomorphic"}, {Trait::in_place, "in_place"}, {Trait::random, "random"},
       {Trait::no_method, "no_method"}, {Trait::method_only, "method_only"}, {Trait::internal, "internal"}};
   nb::list traits;
   for (const auto& [trait, trait_name] : kTraits) {

@@ -1,5 +1,6 @@
 // Attributes and methods of Tensor that are not ops.
 #include "autograd/binding/python_function.h"
+#include "tensor/convert.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/call_op.h"
 
@@ -50,7 +51,7 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
     check<TypeError>(value && PyBool_Check(value), "requires_grad must be True or False");
     TensorBody* body = unwrap(self);
     const bool wanted = value == Py_True;
-    check<Error>(!wanted || is_floating(body->dtype), "only floating tensors can require a gradient, not ",
+    check<Error>(!wanted || is_differentiable(body->dtype), "only floating and complex tensors can require a gradient, not ",
                  name(body->dtype));
     check<Error>(wanted || is_leaf(body), "requires_grad can only be turned off for a leaf; use detach()");
     if (is_leaf(body)) body->requires_grad = wanted;
@@ -126,14 +127,21 @@ PyObject* get_address(PyObject* self, void*) { return PyLong_FromVoidPtr(unwrap(
 
 // ---- methods ----
 
+PyObject* python_complex(Complex128 number) { return PyComplex_FromDoubles(number.real(), number.imag()); }
+
 PyObject* item(PyObject* self, PyObject*) {
   return guard([&]() -> PyObject* {
     const Tensor tensor = unwrap_tensor(self);
     check(tensor.numel() == 1, "item() needs a tensor with one element, this one has shape ", tensor.shape());
     if (is_floating(tensor.dtype())) return PyFloat_FromDouble(item_as_double(tensor));
+    if (is_complex(tensor.dtype())) return python_complex(item_as_complex(tensor));
     if (tensor.dtype() == DType::boolean) return PyBool_FromLong(item_as_int(tensor) != 0);
     return PyLong_FromLongLong(item_as_int(tensor));
   });
+}
+
+PyObject* to_complex(PyObject* self, PyObject*) {
+  return guard([&] { return python_complex(item_as_complex(unwrap_tensor(self))); });
 }
 
 // size(), size(dim), stride(), stride(dim).
@@ -230,10 +238,11 @@ PyObject* retained_count(PyObject* self, PyObject*) {
 }
 
 PyObject* element(const Tensor& tensor, int64_t offset) {
-  return visit(tensor.dtype(), [&](auto zero) -> PyObject* {
+  return visit_any(tensor.dtype(), [&](auto zero) -> PyObject* {
     using T = decltype(zero);
     const T value = static_cast<const T*>(tensor->storage->data)[offset];
     if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(value);
+    else if constexpr (is_complex_type<T>) return python_complex(value);
     else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(value);
     else return PyFloat_FromDouble(static_cast<double>(value));
   });
@@ -284,6 +293,7 @@ PyGetSetDef tensor_properties[] = {
 
 PyMethodDef tensor_methods[] = {
     method("item", item, METH_NOARGS, "The only element, as a Python number."),
+    method("__complex__", to_complex, METH_NOARGS, nullptr),
     method("tolist", tolist, METH_NOARGS, "The elements as nested lists of Python numbers."),
     method("size", size, METH_FASTCALL, "size() -> tuple, size(dim) -> int."),
     method("stride", stride, METH_FASTCALL, "stride() -> tuple, stride(dim) -> int; in elements."),

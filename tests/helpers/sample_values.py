@@ -34,3 +34,10 @@ def integers(*values):
 
 def truth(*shape):
     return rl.tensor(_random.uniform(size=shape) > 0.4)
+
+
+def complex_values(*shape):
+    """Complex numbers of sizes between 0.3 and 0.9 at any angle."""
+    size = _random.uniform(0.3, 0.9, shape)
+    angle = _random.uniform(0.1, 3.0, shape) * _random.choice([-1, 1], shape)
+    return rl.tensor(size * np.exp(1j * angle), dtype=rl.complex128, requires_grad=True)

@@ -87,4 +87,4 @@ def test_refusals():
     with pytest.raises(TypeError, match="code"):
         rl.from_dlpack(np.arange(3, dtype=np.uint16))
     with pytest.raises(TypeError):
-        rl.from_dlpack(np.zeros(3, dtype=complex))
+        rl.from_dlpack(np.zeros(3, dtype=np.uint32))

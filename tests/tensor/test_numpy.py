@@ -69,7 +69,7 @@ REFUSED = {
     ),
     "uint16": (lambda: np.arange(3, dtype=np.uint16), TypeError, "no relume dtype"),
     "uint64": (lambda: np.arange(3, dtype=np.uint64), TypeError, "no relume dtype"),
-    "complex": (lambda: np.zeros(3, dtype=complex), TypeError, "no relume dtype"),
+    "long double": (lambda: np.zeros(3, dtype=np.longdouble), TypeError, "no relume dtype"),
     "object": (lambda: np.array([1, None]), TypeError, "format|dtype"),
     "text": (lambda: np.array(["a"]), TypeError, "format|dtype"),
     "dates": (

@@ -39,7 +39,7 @@ def test_creation_from_python_data():
         ({1: 2}, TypeError, "dict"),
         ([2**70], OverflowError, "int"),
         (np.array(["a"]), TypeError, "tensor"),
-        (np.array([1j]), TypeError, "tensor"),
+        (np.array([1], "M8[s]"), ValueError, "dtype .M."),
     ],
 )
 def test_creation_refuses(data, error, words):

@@ -25,7 +25,7 @@ from relume.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from relume.tensor import as_tensor, from_dlpack, from_numpy, special, tensor
+from relume.tensor import as_tensor, fft, from_dlpack, from_numpy, linalg, special, tensor
 from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
@@ -60,6 +60,7 @@ __all__ = [
     "device",
     "dtype",
     "enable_grad",
+    "fft",
     "float16",
     "float32",
     "float64",
@@ -75,6 +76,7 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "linalg",
     "multiprocessing",
     "no_grad",
     "set_grad_enabled",
@@ -86,6 +88,9 @@ __all__ = [
 
 # A folder of that name beside this file would hide Python's own module from scripts run here.
 sys.modules["relume.multiprocessing"] = multiprocessing
+# Modules that are known by a shorter name.
+sys.modules["relume.linalg"] = linalg
+sys.modules["relume.fft"] = fft
 
 load_blas()
 globals().update(public_functions())

@@ -18,6 +18,7 @@ from relume.tensor import (
     dtype_limits,
     dtypes,
     index_functions,
+    linalg,
     list_functions,
     numpy_methods,
     order_functions,
@@ -239,6 +240,7 @@ WRITTEN_HERE = (
     *aliases.FUNCTIONS,
     *dtype_limits.FUNCTIONS,
     *index_functions.FUNCTIONS,
+    *linalg.FUNCTIONS,
     *list_functions.FUNCTIONS,
     *numpy_methods.FUNCTIONS,
     *order_functions.FUNCTIONS,
@@ -254,6 +256,7 @@ def public_functions() -> dict[str, Any]:
             # Interned as the names in programs are, which then compare by address.
             functions[sys.intern(row["name"])] = _ops[row["name"]]
     functions.update(aliases.functions())
+    functions.update(linalg.ALIASES)
     functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions
 
@@ -320,6 +323,8 @@ def install() -> None:
         **{name: _converter(kind) for name, kind in _CONVERSIONS.items()},
         **numpy_methods.METHODS,
         **index_functions.METHODS,
+        **linalg.ALIASES,
+        **{f.__name__: f for f in linalg.FUNCTIONS},
         **list_functions.METHODS,
         **order_functions.METHODS,
     }

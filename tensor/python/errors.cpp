@@ -1,12 +1,23 @@
 #include <new>
 
+#include "tensor/kernels/lapack.h"
 #include "tensor/python/python.h"
 
 namespace relume {
 namespace {
 
-// The Python exception of the same meaning; nullptr when there is none.
+// Defined in Python, where it is one of NumPy's errors too.
+PyObject* linalg_error() {
+  static PyObject* type = [] {
+    nb::object error = nb::module_::import_("relume.tensor.linalg.errors").attr("LinAlgError");
+    return error.release().ptr();
+  }();
+  return type;
+}
+
+// The Python exception of the same meaning.
 PyObject* python_type_of(const Error& error) {
+  if (dynamic_cast<const LinAlgError*>(&error)) return linalg_error();
   if (dynamic_cast<const ValueError*>(&error)) return PyExc_ValueError;
   if (dynamic_cast<const TypeError*>(&error)) return PyExc_TypeError;
   if (dynamic_cast<const IndexError*>(&error)) return PyExc_IndexError;

@@ -1,0 +1,282 @@
+// Discrete Fourier transforms of tensors, complex and real. Their norms are numbers that
+// relume.fft chooses; the sizes are those of the input.
+#include <algorithm>
+
+#include "tensor/copy.h"
+#include "tensor/elementwise.h"
+#include "tensor/kernels/best_isa.h"
+#include "tensor/kernels/fourier.h"
+#include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
+
+namespace relume {
+
+RELUME_PER_ISA(FourierKernels, fourier_kernels)
+
+namespace {
+
+constexpr int kMostLanes = 16;
+constexpr int64_t kElementsPerThread = 1 << 14;
+
+template <class T>
+const FourierKernel<T>& fourier_kernel();
+template <>
+const FourierKernel<float>& fourier_kernel<float>() {
+  return best_fourier_kernels().float32;
+}
+template <>
+const FourierKernel<double>& fourier_kernel<double>() {
+  return best_fourier_kernels().float64;
+}
+
+// The lines of a contiguous tensor along a dimension.
+struct Lines {
+  int64_t length, stride, count;
+
+  Lines(IntSpan shape, int dim) : length(shape[dim]), stride(1), count(1) {
+    for (int i = 0; i < shape.count; ++i) {
+      if (i != dim) count *= shape[i];
+      if (i > dim) stride *= shape[i];
+    }
+  }
+  int64_t start(int64_t line) const { return line / stride * stride * length + line % stride; }
+};
+
+template <class Function>
+void for_line_ranges(const Lines& lines, Function&& function) {
+  parallel_for(0, lines.count, std::max<int64_t>(kMostLanes, kElementsPerThread / std::max<int64_t>(1, lines.length)),
+               function);
+}
+
+// The first `plan.length` elements of every line, in place.
+template <class T>
+void transform_lines(const FourierPlan<T>& plan, std::complex<T>* data, const Lines& lines, bool forward, T scale) {
+  const FourierKernel<T>& kernel = fourier_kernel<T>();
+  for_line_ranges(lines, [&](int64_t begin, int64_t end) {
+    std::complex<T>* starts[kMostLanes];
+    while (begin < end) {
+      const int count = static_cast<int>(std::min<int64_t>(kernel.lanes, end - begin));
+      for (int i = 0; i < count; ++i) starts[i] = data + lines.start(begin + i);
+      kernel.transform(plan, starts, count, lines.stride, forward, scale);
+      begin += count;
+    }
+  });
+}
+
+template <class T>
+void transform_dim(const Tensor& tensor, int dim, bool forward, double scale) {
+  const Lines lines(tensor.shape(), dim);
+  if (lines.length == 0 || lines.count == 0) return;
+  const auto plan = FourierPlan<T>::of_length(lines.length);
+  transform_lines(*plan, tensor.data_as<std::complex<T>>(), lines, forward, static_cast<T>(scale));
+}
+
+template <class Function>
+void visit_parts(DType complex, Function&& function) {
+  complex == DType::complex64 ? function(float{}) : function(double{});
+}
+
+int checked_dim(const Call& call, int argument) {
+  const Tensor input = call.tensor(0);
+  check(input.ndim() > 0, call.op.name(), "() needs a tensor with at least one dimension");
+  return wrap_dim(call.integer(argument), input.ndim());
+}
+
+void check_length(const Call& call, int64_t length) {
+  check(length > 0, call.op.name(), "() cannot transform ", length, " elements");
+}
+
+DType transform_dtype(const Call& call) {
+  const DType dtype = floating_type(call.tensor(0).dtype());
+  check<TypeError>(item_size(dtype) > 2, call.op.name(), "() does not transform ", name(dtype),
+                   "; convert the tensor to float32 first");
+  return complex_type(dtype);
+}
+
+void fft_complex_cpu(Call& call) {
+  const Tensor input = call.tensor(0);
+  const DType dtype = transform_dtype(call);
+  const Tensor result = empty(input.shape(), dtype);
+  copy(result, input);
+  double scale = call.real(2);
+  for (int64_t given : call.integers(1)) {
+    const int dim = wrap_dim(given, input.ndim());
+    check(input.ndim() > 0, "a tensor without dimensions cannot be transformed");
+    check_length(call, input.size(dim));
+    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(result, dim, call.boolean(3), scale); });
+    scale = 1;
+  }
+  check(call.integers(1).count > 0, "fft_complex(): at least one dimension must be given");
+  call.set_output(0, result);
+}
+
+// ---- real input ----
+
+// The transform of a real line of even length n, from that of its elements taken in pairs as
+// complex numbers (n / 2 of them).
+template <class T>
+void unpack_line(std::complex<T>* line, int64_t stride, int64_t half, const std::vector<std::complex<T>>& roots) {
+  const std::complex<T> first = line[0];
+  line[0] = first.real() + first.imag();
+  line[half * stride] = first.real() - first.imag();
+  for (int64_t k = 1; 2 * k <= half; ++k) {
+    const std::complex<T> a = line[k * stride], b = std::conj(line[(half - k) * stride]);
+    const std::complex<T> even = (a + b) * T(0.5), odd = (a - b) * T(0.5);
+    const std::complex<T> w = roots[k];
+    // -i w odd
+    const std::complex<T> turned(odd.real() * w.imag() + odd.imag() * w.real(),
+                                 odd.imag() * w.imag() - odd.real() * w.real());
+    line[k * stride] = even + turned;
+    line[(half - k) * stride] = std::conj(even - turned);
+  }
+}
+
+template <class T>
+void real_even(const Tensor& input, const Tensor& result, int dim, T scale) {
+  const Lines from(input.shape(), dim), to(result.shape(), dim);
+  const int64_t half = from.length / 2;
+  const T* source = input.data_as<T>();
+  std::complex<T>* target = result.data_as<std::complex<T>>();
+  for_line_ranges(to, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* x = source + from.start(i);
+      std::complex<T>* y = target + to.start(i);
+      for (int64_t k = 0; k < half; ++k) {
+        y[k * to.stride] = {x[2 * k * from.stride], x[(2 * k + 1) * from.stride]};
+      }
+    }
+  });
+  const auto plan = RealFourierPlan<T>::of_length(from.length);
+  transform_lines(*plan->half, target, to, true, scale);
+  for_line_ranges(to, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) unpack_line(target + to.start(i), to.stride, half, plan->roots);
+  });
+}
+
+void fft_real_cpu(Call& call) {
+  const int dim = checked_dim(call, 1);
+  const DType dtype = transform_dtype(call);
+  Tensor input = call.tensor(0);
+  check<TypeError>(!is_complex(input.dtype()), "fft_real() transforms real tensors, got ", name(input.dtype()));
+  const int64_t length = input.size(dim);
+  check_length(call, length);
+  Dims shape(input.shape());
+  shape[dim] = length / 2 + 1;
+  if (length % 2 != 0) {
+    const Tensor whole = empty(input.shape(), dtype);
+    copy(whole, input);
+    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(whole, dim, true, call.real(2)); });
+    copy(call.output(0, shape, dtype), narrow_view(whole, dim, 0, shape[dim]));
+    return;
+  }
+  const Tensor dense = empty(input.shape(), real_type(dtype));
+  copy(dense, input);
+  const Tensor result = empty(shape, dtype);
+  visit_parts(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    real_even<T>(dense, result, dim, static_cast<T>(call.real(2)));
+  });
+  call.set_output(0, result);
+}
+
+// ---- real output ----
+
+// The inverse of unpack_line, times two.
+template <class T>
+void pack_line(std::complex<T>* line, int64_t stride, int64_t half, const std::vector<std::complex<T>>& roots) {
+  const T first = line[0].real(), last = line[half * stride].real();
+  line[0] = {first + last, first - last};
+  for (int64_t k = 1; 2 * k <= half; ++k) {
+    const std::complex<T> a = line[k * stride], b = std::conj(line[(half - k) * stride]);
+    const std::complex<T> even = a + b, odd = a - b, w = roots[k];
+    // i conj(w) odd
+    const std::complex<T> turned(odd.real() * w.imag() - odd.imag() * w.real(),
+                                 odd.real() * w.real() + odd.imag() * w.imag());
+    line[k * stride] = even + turned;
+    line[(half - k) * stride] = std::conj(even - turned);
+  }
+}
+
+// `spectrum` has length / 2 + 1 elements along the dimension, and is overwritten.
+template <class T>
+void real_inverse_even(const Tensor& spectrum, const Tensor& result, int dim, T scale) {
+  const Lines from(spectrum.shape(), dim), to(result.shape(), dim);
+  const int64_t half = to.length / 2;
+  std::complex<T>* data = spectrum.data_as<std::complex<T>>();
+  T* target = result.data_as<T>();
+  const auto plan = RealFourierPlan<T>::of_length(to.length);
+  for_line_ranges(from, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) pack_line(data + from.start(i), from.stride, half, plan->roots);
+  });
+  transform_lines(*plan->half, data, from, false, scale);
+  for_line_ranges(from, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const std::complex<T>* x = data + from.start(i);
+      T* y = target + to.start(i);
+      for (int64_t k = 0; k < half; ++k) {
+        y[2 * k * to.stride] = x[k * from.stride].real();
+        y[(2 * k + 1) * to.stride] = x[k * from.stride].imag();
+      }
+    }
+  });
+}
+
+// The second half of the spectrum of real numbers is the first one backwards, conjugated.
+template <class T>
+void mirror(const Tensor& whole, int dim) {
+  const Lines lines(whole.shape(), dim);
+  for (int64_t i = 0; i < lines.count; ++i) {
+    std::complex<T>* line = whole.data_as<std::complex<T>>() + lines.start(i);
+    line[0] = line[0].real();
+    for (int64_t k = 1; 2 * k < lines.length; ++k) {
+      line[(lines.length - k) * lines.stride] = std::conj(line[k * lines.stride]);
+    }
+  }
+}
+
+void fft_real_inverse_cpu(Call& call) {
+  const int dim = checked_dim(call, 1);
+  const DType dtype = transform_dtype(call);
+  const Tensor input = call.tensor(0);
+  const int64_t length = call.integer(2), kept = length / 2 + 1;
+  check_length(call, length);
+  check(input.size(dim) == kept, "fft_real_inverse(): ", length, " real numbers have ", kept,
+        " complex ones in their spectrum, not ", input.size(dim));
+  Dims shape(input.shape());
+  shape[dim] = length;
+  if (length % 2 != 0) {
+    const Tensor whole = empty(shape, dtype);
+    copy(narrow_view(whole, dim, 0, kept), input);
+    visit_parts(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      mirror<T>(whole, dim);
+      transform_dim<T>(whole, dim, false, call.real(3));
+    });
+    copy(call.output(0, shape, real_type(dtype)), whole);
+    return;
+  }
+  const Tensor spectrum = empty(input.shape(), dtype), result = empty(shape, real_type(dtype));
+  copy(spectrum, input);
+  visit_parts(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    real_inverse_even<T>(spectrum, result, dim, static_cast<T>(call.real(3)));
+  });
+  call.set_output(0, result);
+}
+
+const Register register_fft_complex{
+    "fft_complex(Tensor input, int[] dim, float scale, bool forward) -> Tensor",
+    "The discrete Fourier transform along dimensions, times a number: the sum over j of input[j] "
+    "exp(-2 pi i j k / n), with the other sign unless forward.",
+    {Trait::takes_complex, Trait::internal}, fft_complex_cpu};
+const Register register_fft_real{
+    "fft_real(Tensor input, int dim, float scale) -> Tensor",
+    "The first half (n / 2 + 1 numbers) of the Fourier transform of real numbers, times a number.",
+    {Trait::takes_complex, Trait::not_holomorphic, Trait::internal}, fft_real_cpu};
+const Register register_fft_real_inverse{
+    "fft_real_inverse(Tensor input, int dim, int n, float scale) -> Tensor",
+    "The n real numbers whose spectrum begins with the input (n / 2 + 1 numbers), times a number.",
+    {Trait::takes_complex, Trait::not_holomorphic, Trait::internal}, fft_real_inverse_cpu};
+
+}  // namespace
+}  // namespace relume

@@ -6,7 +6,7 @@
 namespace relume {
 namespace {
 
-const OpFunction conj{"conj"}, real_part{"real"}, imaginary_part{"imag"}, tril{"tril"}, triu{"triu"}, eye{"eye"},
+const OpFunction conj{"conj"}, imaginary_part{"imag"}, tril{"tril"}, triu{"triu"}, eye{"eye"},
     diagonal{"diagonal"}, prod{"prod"}, any{"any"}, amax{"amax"}, amin{"amin"};
 const OpFunction lu_factor{"linalg_lu_factor_ex"}, solve{"linalg_solve_ex"}, svd{"linalg_svd"}, det{"linalg_det"}, solve_triangular{"linalg_solve_triangular"}, pinv{"linalg_pinv"},
     matrix_exp{"linalg_matrix_exp"}, exchange_rows{"linalg_exchange_rows"};
@@ -63,14 +63,19 @@ const Derive derive_pinv{"linalg_pinv", {
 void lstsq_gradients(Backward& b) {
   const Tensor a = b.in(0), x = b.out(), p = pinv(a, 0.0, b.real(2)), ph = adjoint(p);
   const Tensor for_sides = ops::matmul(ph, b.grad());
+  Tensor of_singular_values;
+  if (b.has_grad(2)) {
+    const Outputs parts = svd.all(a, false);
+    of_singular_values = ops::matmul(parts[0] * ops::unsqueeze(b.grad(2), -2), parts[2]);
+  }
   if (b.needs(1)) b.set(1, ops::sum_to(for_sides, b.shape(1)));
   if (!b.needs(0)) return;
   const Tensor residual = b.in(1) - ops::matmul(a, x), xh = adjoint(x), grad_h = adjoint(b.grad());
   const Tensor through_rows = ops::matmul(ops::matmul(residual, grad_h), ops::matmul(p, ph));
   const Tensor through_columns = ops::matmul(ops::matmul(ph, x), grad_h);
-  b.set(0, ops::sum_to(through_rows + through_columns - ops::matmul(ops::matmul(through_columns, p), a) -
-                           ops::matmul(for_sides, xh),
-                       b.shape(0)));
+  const Tensor of_solution = through_rows + through_columns - ops::matmul(ops::matmul(through_columns, p), a) -
+                             ops::matmul(for_sides, xh);
+  b.set(0, ops::sum_to(of_singular_values.defined() ? of_solution + of_singular_values : of_solution, b.shape(0)));
 }
 const Derive derive_lstsq{"linalg_lstsq", saves(0, 1) | saves_output(), lstsq_gradients};
 

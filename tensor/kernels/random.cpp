@@ -99,8 +99,8 @@ uint64_t integers_from_zero(DType dtype) {
     case DType::bfloat16: return (uint64_t{1} << 8) + 1;
     case DType::float32: return (uint64_t{1} << 24) + 1;
     case DType::float64: return (uint64_t{1} << 53) + 1;
+    default: refuse_complex(dtype);
   }
-  return 2;
 }
 
 void random(Call& call) {

@@ -13,6 +13,7 @@ struct Sum {
   using Accumulator = Complex128;
   static constexpr double identity = 0;
   static void add(Complex128& sum, Complex128 x) { sum += x; }
+  static void merge(Complex128& sum, Complex128 later) { sum += later; }
   static Complex128 result(Complex128 sum, double) { return sum; }
 };
 struct Mean : Sum {
@@ -21,22 +22,33 @@ struct Mean : Sum {
 struct Prod : Sum {
   static constexpr double identity = 1;
   static void add(Complex128& total, Complex128 x) { total = product(total, x); }
+  static void merge(Complex128& total, Complex128 later) { add(total, later); }
 };
 struct Any {
   using Accumulator = bool;
   static constexpr bool identity = false;
   static void add(bool& found, Complex128 x) { found |= x != 0.0; }
+  static void merge(bool& found, bool later) { found |= later; }
   static bool result(bool found, double) { return found; }
 };
 struct All : Any {
   static constexpr bool identity = true;
   static void add(bool& all, Complex128 x) { all &= x != 0.0; }
+  static void merge(bool& all, bool later) { all &= later; }
+};
+
+struct CountNonzero {
+  using Accumulator = int64_t;
+  static constexpr int64_t identity = 0;
+  static void add(int64_t& count, Complex128 x) { count += x != 0.0; }
+  static void merge(int64_t& count, int64_t later) { count += later; }
+  static int64_t result(int64_t count, double) { return count; }
 };
 
 template <class R, class T>
 struct Loops {
   using Accumulator = typename R::Accumulator;
-  using Result = std::conditional_t<std::is_same_v<Accumulator, bool>, bool, T>;
+  using Result = std::conditional_t<is_complex_type<Accumulator>, T, Accumulator>;
   static Accumulator* cast(char* bytes) { return reinterpret_cast<Accumulator*>(bytes); }
   static const Accumulator* cast(const char* bytes) { return reinterpret_cast<const Accumulator*>(bytes); }
 
@@ -57,7 +69,7 @@ struct Loops {
     }
   }
   static void merge(char* accumulators, const char* later, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) R::add(cast(accumulators)[i], convert<Complex128>(cast(later)[i]));
+    for (int64_t i = 0; i < count; ++i) R::merge(cast(accumulators)[i], cast(later)[i]);
   }
   static void finish(char* results, char*, const char* accumulators, int64_t count, double divisor) {
     for (int64_t i = 0; i < count; ++i) {
@@ -87,6 +99,7 @@ void add_complex_reductions(ReductionTable& table) {
   add<Prod>(table, Reduction::prod);
   add<Any>(table, Reduction::any);
   add<All>(table, Reduction::all);
+  add<CountNonzero>(table, Reduction::count_nonzero);
 }
 
 }  // namespace relume

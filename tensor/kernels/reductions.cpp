@@ -211,7 +211,7 @@ const Register register_nansum{
     "The sum along dimensions, or of all elements, NaN counting as 0.", {}, nansum_cpu};
 const Register register_count_nonzero{
     "count_nonzero(Tensor input, int[]? dim=None) -> Tensor", "How many elements are not zero.",
-    {Trait::not_differentiable}, count_nonzero_cpu};
+    {Trait::takes_complex, Trait::not_differentiable}, count_nonzero_cpu};
 const Register register_mean{
     "mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
     "The mean along dimensions, or of all elements.", {Trait::takes_complex}, total_kernel<Reduction::mean>};

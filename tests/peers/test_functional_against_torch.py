@@ -378,3 +378,34 @@ def test_ctc_loss_of_targets_that_do_not_fit():
         )
         assert loss == 0 and not gradient.any()
     assert ours.ctc_loss(rl.tensor(scores), rl.tensor([[1, 1]]), [2], [2]).item() == float("inf")
+
+
+ATTENTIONS = [
+    ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6), {}),
+    ((2, 1, 5, 4), (2, 1, 7, 4), (2, 1, 7, 4), {"scale": 0.2}),
+    ((5, 4), (7, 4), (7, 3), {}),
+    ((2, 150, 8), (2, 150, 8), (2, 150, 8), {"is_causal": True}),
+    ((1, 5, 4), (1, 70, 4), (1, 70, 2), {"is_causal": True}),
+    ((2, 4, 5, 4), (2, 2, 7, 4), (2, 2, 7, 4), {"enable_gqa": True}),
+    ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4), {"attn_mask": normal(5, 7)}),
+    ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4), {"attn_mask": normal(2, 3, 5, 7)}),
+    ((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 4), {"attn_mask": normal(2, 1, 5, 7)}),
+]
+
+
+@pytest.mark.parametrize("gradient_of_mask", [False, True])
+@pytest.mark.parametrize("case", range(len(ATTENTIONS)))
+def test_attention(case, gradient_of_mask):
+    query, key, value, options = ATTENTIONS[case]
+    inputs = [normal(*shape) for shape in (query, key, value)]
+    run = compare if gradient_of_mask else compare_with_constants
+    run("scaled_dot_product_attention", *inputs, **options)
+
+
+def test_attention_with_a_mask_of_what_is_seen():
+    seen = np.array(_random.uniform(size=(5, 7)) > 0.5)
+    seen[:, 0] = True
+    compare_with_constants(
+        "scaled_dot_product_attention", normal(2, 5, 4), normal(2, 7, 4), normal(2, 7, 4),
+        attn_mask=seen,
+    )  # fmt: skip

@@ -17,6 +17,13 @@ const Derive derive_cross_entropy_of_bits{"cross_entropy_of_bits", {
        return b.grad() * (ops::clamp(ops::log(1 - x), -100.0) - ops::clamp(ops::log(x), -100.0));
      }}}};
 
+// huber_of_elements(input, target, limit): the difference, clamped.
+Tensor huber_slope(Backward& b) {
+  return b.grad() * ops::clamp(b.in(0) - b.in(1), -b.real(2), b.real(2));
+}
+const Derive derive_huber{"huber_of_elements", {
+    {0, saves(0, 1), huber_slope}, {1, saves(0, 1), [](Backward& b) { return -huber_slope(b); }}}};
+
 // The gradients of all distances d(i, j) of rows x1[i] and x2[j]. For p = 2 they are made of
 // matrix products: sum_j ratio(i, j) (x1[i] - x2[j]) with ratio = gradient / d.
 Tensor distance_gradient(const Tensor& ratio, const Tensor& x1, const Tensor& x2) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tensor/copy.h"
+#include "tensor/kernels/function_table.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/window.h"
 #include "tensor/ops.h"
@@ -61,6 +62,22 @@ void with_type(DType dtype, const Function& f) {
   dtype == DType::float64 ? f(double{}) : f(float{});
 }
 
+// target += factor * source, by the loop of the op add.
+template <class T>
+class AddScaled {
+ public:
+  void operator()(T* target, T factor, const T* source, int64_t count) const {
+    char* const data[] = {reinterpret_cast<char*>(target), reinterpret_cast<char*>(target),
+                          reinterpret_cast<char*>(const_cast<T*>(source))};
+    constexpr int64_t step = sizeof(T);
+    const int64_t strides[] = {step, step, step};
+    loop_(data, strides, count, &factor);
+  }
+
+ private:
+  const Loop loop_ = find_loop(Function::add_scaled, DTypeOf<T>::value);
+};
+
 // bag_sum(weight, indices, offsets, factors): sum of factors[i] * weight[indices[i]]
 void bag_sum_cpu(Call& call) {
   check_floating(call, 0);
@@ -72,6 +89,7 @@ void bag_sum_cpu(Call& call) {
   const Tensor result = full({bags.count(), width}, 0, wide);
   with_type(wide, [&](auto zero) {
     using T = decltype(zero);
+    const AddScaled<T> add_scaled;
     const int64_t work = std::max<int64_t>(1, bags.total() * width / std::max<int64_t>(1, bags.count()));
     parallel_for(0, bags.count(), std::max<int64_t>(1, kParallelGrain / work), [&](int64_t begin, int64_t end) {
       for (int64_t bag = begin; bag < end; bag++) {
@@ -80,7 +98,7 @@ void bag_sum_cpu(Call& call) {
           const T factor = factors.data_as<const T>()[i];
           const T* source = weight.data_as<const T>() + bags.rows[i] * width;
           if (factor == T(0)) continue;  // padding, whatever it holds
-          for (int64_t j = 0; j < width; j++) target[j] += factor * source[j];
+          add_scaled(target, factor, source, width);
         }
       }
     });
@@ -101,12 +119,12 @@ void bag_sum_weight_gradient_cpu(Call& call) {
   const Tensor result = full({rows, width}, 0, wide);
   with_type(wide, [&](auto zero) {
     using T = decltype(zero);
+    const AddScaled<T> add_scaled;
     for (int64_t bag = 0; bag < bags.count(); bag++) {
       const T* source = grad.data_as<const T>() + bag * width;
       for (int64_t i = bags.offsets[bag]; i < bags.offsets[bag + 1]; i++) {
         const T factor = factors.data_as<const T>()[i];
-        T* target = result.data_as<T>() + bags.rows[i] * width;
-        for (int64_t j = 0; j < width; j++) target[j] += factor * source[j];
+        add_scaled(result.data_as<T>() + bags.rows[i] * width, factor, source, width);
       }
     }
   });

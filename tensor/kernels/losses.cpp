@@ -10,7 +10,8 @@ namespace relume {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-const OpFunction logsigmoid{"logsigmoid"}, detach{"detach"}, cross_entropy_of_bits{"cross_entropy_of_bits"};
+const OpFunction logsigmoid{"logsigmoid"}, detach{"detach"}, cross_entropy_of_bits{"cross_entropy_of_bits"},
+    huber{"huber_of_elements"};
 
 Tensor at_least(const Tensor& tensor, double low) { return ops::clamp(tensor, low); }
 
@@ -52,11 +53,14 @@ void set_weighted_loss(Call& call, const Tensor& loss) {
 void mse_loss_cpu(Call& call) { set_weighted_loss(call, ops::square(call.tensor(0) - call.tensor(1))); }
 void l1_loss_cpu(Call& call) { set_weighted_loss(call, ops::abs(call.tensor(0) - call.tensor(1))); }
 
-// distance^2 / 2 up to `limit`, from there straight on: m (d - m / 2) with m = min(d, limit).
-Tensor huber(const Tensor& input, const Tensor& target, double limit) {
-  const Tensor distance = ops::abs(input - target);
-  const Tensor near = ops::clamp(distance, Value(), limit);
-  return near * (distance - near * 0.5);
+// distance^2 / 2 up to `limit`, from there straight on: m (d - m / 2) with m = d, clamped. Not
+// composite, since its gradient is simpler than those of its parts.
+void huber_of_elements_cpu(Call& call) {
+  const double limit = call.real(2);
+  const Tensor distance = call.tensor(0) - call.tensor(1);
+  const Tensor near = ops::clamp(distance, -limit, limit);
+  ops::sub.in_place(distance, near, 0.5);
+  call.set_output(0, ops::mul.in_place(distance, near));
 }
 
 void huber_loss_cpu(Call& call) {
@@ -70,8 +74,8 @@ void smooth_l1_loss_cpu(Call& call) {
   const double beta = call.real(3);
   check(beta >= 0, "smooth_l1_loss(): beta must not be negative, but is ", beta);
   const Tensor loss = beta == 0 ? ops::abs(call.tensor(0) - call.tensor(1))
-                                : huber(call.tensor(0), call.tensor(1), beta) / beta;
-  call.set_output(0, reduced_loss(call, 2, loss));
+                                : huber(call.tensor(0), call.tensor(1), beta);
+  call.set_output(0, reduced_loss(call, 2, beta == 0 || beta == 1 ? loss : loss / beta));
 }
 
 // -(t log(x) + (1 - t) log(1 - x)) with logarithms kept above -100. Not composite: at 0 and 1
@@ -168,6 +172,10 @@ const Register register_mse_loss{
 const Register register_l1_loss{
     "l1_loss(Tensor input, Tensor target, str reduction='mean', Tensor? weight=None) -> Tensor",
     "Absolute differences; the mean of weighted ones is over the weights.", {Trait::composite, Trait::no_method}, l1_loss_cpu};
+const Register register_huber_of_elements{
+    "huber_of_elements(Tensor input, Tensor target, float limit) -> Tensor",
+    "Half of the squared difference up to a limit, from there on straight.",
+    {Trait::elementwise, Trait::internal, Trait::no_in_place}, huber_of_elements_cpu};
 const Register register_huber_loss{
     "huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor",
     "Half of the squared difference below delta, and straight from there on (Huber, 1964).",

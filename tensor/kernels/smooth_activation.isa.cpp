@@ -12,21 +12,35 @@ constexpr double kNormalDensityAtZero = 0.39894228040143267794;  // 1 / sqrt(2 p
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
 constexpr double kGeluCubic = 0.044715;
 
-// Probability that a standard normal number is below x.
+// The probability that a standard normal number is below x, and exp(-x^2 / 2), of which the
+// former is made.
 template <class T>
-T normal_below(T x) {
-  return T(0.5) * (T(1) + math::erf(x * T(kSqrtHalf)));
+struct Normal {
+  T below, bell;
+};
+inline Normal<double> normal(double x) {
+  return {0.5 * (1 + math::erf(x * kSqrtHalf)), math::exp(x * x * -0.5)};
+}
+// The tail over its bell is smooth in t: a fit with relative error 5e-8. Largest error seen of `below`
+// 2e-7, and 8e-7 of its size in the lower tail.
+inline Normal<float> normal(float x) {
+  const float t = 1 / (1 + 0.42f * static_cast<float>(kSqrtHalf) * __builtin_fabsf(x));
+  const float ratio = math::polynomial(t, 7.875547558e-02f, -3.586683273e-01f, 5.137385130e-01f, -2.069364637e-01f,
+                                       3.166619539e-01f, 1.763156205e-01f, 2.438101619e-01f, 2.362954170e-01f,
+                                       2.765682075e-05f);
+  const float bell = math::exp(x * x * -0.5f), tail = 0.5f * ratio * bell;
+  return {x < 0 ? tail : 1 - tail, bell};
 }
 
 template <class T>
 struct Gelu {
-  T operator()(T x) const { return x * normal_below(x); }
+  T operator()(T x) const { return x * normal(x).below; }
 };
 template <class T>
 struct GeluBackward {
   T operator()(T grad, T x) const {
-    const T density = T(kNormalDensityAtZero) * math::exp(x * x * T(-0.5));
-    return grad * (normal_below(x) + x * density);
+    const Normal<T> parts = normal(x);
+    return grad * (parts.below + x * T(kNormalDensityAtZero) * parts.bell);
   }
 };
 
@@ -83,10 +97,16 @@ struct MishBackward {
   }
 };
 
+// log(1 + y) for y between 0 and 1.
+inline double log1p_of_fraction(double y) { return math::log1p(y); }
+inline float log1p_of_fraction(float y) {  // twice the inverse hyperbolic tangent of s
+  const float s = y / (2 + y);
+  return 2 * s * math::polynomial(s * s, 1 / 13.f, 1 / 11.f, 1 / 9.f, 1 / 7.f, 1 / 5.f, 1 / 3.f, 1.f);
+}
 template <class T>
 struct LogSigmoid {
   T operator()(T x) const {
-    const T tail = math::log1p(math::exp(-(x < T(0) ? -x : x)));
+    const T tail = log1p_of_fraction(math::exp(-(x < T(0) ? -x : x)));
     return (x > T(0) ? T(0) : x) - tail;  // NaN stays NaN
   }
 };

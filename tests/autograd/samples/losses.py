@@ -20,6 +20,7 @@ SAMPLES = {
         ]
         for name in ("mse_loss", "l1_loss")
     },
+    "huber_of_elements": [(A, B, 0.4), (signed(2, 1), signed(3), 0.3)],
     "huber_loss": [(A, B), ((A, B), {"delta": 0.3}), (A, B, "none", 0.3, positive(3, 4))],
     "smooth_l1_loss": [(A, B), (A, B, "sum", 0.3), (A, B, "none", 0)],
     "cross_entropy_of_bits": [(positive(2, 3), positive(3)), (positive(), positive())],

@@ -351,9 +351,9 @@ struct VectorPart<NanSum<T>> {
   static int64_t add(typename NanSum<T>::Accumulator& sum, const T* data, int64_t count) {
     if constexpr (is_wide_float<T>) {
       return fold_wide_lanes(
-          0, data, count,
+          sum, 0, data, count,
           [](Vector<double>& lanes, Vector<double> x) { lanes += x == x ? x : Vector<double>{}; },
-          [&](double lane) { sum += lane; });
+          plus);
     }
     return 0;
   }

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from sanitizer import needs_own_allocator
 
 import relume as rl
 
@@ -72,6 +73,7 @@ def test_a_long_graph_of_gradients():
     assert second.item() == 2.0
 
 
+@needs_own_allocator
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_memory_does_not_grow_over_ten_thousand_steps():
     w = rl.rand(32, 32).requires_grad_()
@@ -94,6 +96,7 @@ def test_memory_does_not_grow_over_ten_thousand_steps():
     assert resident_bytes() - before < 4 << 20
 
 
+@needs_own_allocator
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_memory_does_not_grow_with_hooks_checkpoints_and_functions():
     class Double(rl.autograd.Function):

@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import pytest
+from sanitizer import needs_own_allocator
 
 import relume as rl
 
@@ -105,6 +106,7 @@ NAMES = [
 ]
 
 
+@needs_own_allocator
 def test_every_operation_in_one_process_after_the_other():
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), *NAMES],

@@ -14,7 +14,7 @@ constexpr double kLogRootTwoPi = 0.91893853320467274178;
 
 // exp(-x^2), the rounding error of the square included; x^2 splits into an exact part and a
 // small one.
-inline double exp_of_minus_square(double x) {
+[[gnu::always_inline]] inline double exp_of_minus_square(double x) {
   const double clipped = clip(x, -28.0, 28.0);
   const double high = static_cast<double>(static_cast<float>(clipped));
   const double rest = (clipped - high) * (clipped + high);
@@ -22,7 +22,7 @@ inline double exp_of_minus_square(double x) {
 }
 
 // erfc(x) * exp(x^2) for x >= 0.
-inline double scaled_erfc(double x) {
+[[gnu::always_inline]] inline double scaled_erfc(double x) {
   const double finite = clip(x, 0.0, 1e300);
   const double t = (finite - 3.75) / (finite + 3.75);
   const double value = polynomial(
@@ -46,7 +46,7 @@ inline double erf_near_zero(double square) {
                     -0.3761263890318375, 1.1283791670955126);
 }
 
-inline double erfc(double x) {
+[[gnu::always_inline]] inline double erfc(double x) {
   const double size = __builtin_fabs(x);
   const double tail = exp_of_minus_square(size) * scaled_erfc(size);
   const double result = x < 0 ? 2 - tail : tail;
@@ -68,39 +68,47 @@ inline double erfcx(double x) {
 
 // The x >= 0 with erfc(x) = q and log(q * (2 - q)) = `log_product`, to three digits:
 // S. Winitzki, "A handy approximation for the error function and its inverse" (2008).
-inline double inverse_erfc_guess(double log_product) {
+[[gnu::always_inline]] inline double inverse_erfc_guess(double log_product) {
   constexpr double a = 0.147;
   const double b = 2 / (3.14159265358979323846 * a) + 0.5 * log_product;
   const double c = -log_product / a;
   return __builtin_sqrt(c / (__builtin_sqrt(b * b + c) + b));
 }
 
-// Two steps of Halley's method from the guess.
-inline double erfinv(double x) {
+// A step of Halley's method to the z with erf(z) = size, which is 1 - complement.
+[[gnu::always_inline]] inline double erfinv_step(double z, double size, double complement) {
+  const double growth = 1 / exp_of_minus_square(z);
+  const double near_zero = (z * erf_near_zero(clip(z * z, 0.0, 1.0)) - size) * growth;
+  const double far = complement * growth - scaled_erfc(z);
+  const double error = 0.5 * kRootPi * (size < 0.5 ? near_zero : far);
+  return z - error / (1 + z * error);
+}
+
+// Loops and calls would keep the compiler from vectors: steps are written out, here and below.
+[[gnu::always_inline]] inline double erfinv(double x) {
   const double size = __builtin_fabs(x), complement = 1 - size;
   const double inside = clip(size, 1e-150, 1 - 0x1p-53);
   double z = inverse_erfc_guess(log1p(-inside * inside));
-  for (int step = 0; step < 2; ++step) {
-    const double growth = 1 / exp_of_minus_square(z);
-    const double near_zero = (z * erf_near_zero(clip(z * z, 0.0, 1.0)) - size) * growth;
-    const double far = complement * growth - scaled_erfc(z);
-    const double error = 0.5 * kRootPi * (size < 0.5 ? near_zero : far);
-    z -= error / (1 + z * error);
-  }
+  z = erfinv_step(z, size, complement);
+  z = erfinv_step(z, size, complement);
   z = size < 1e-100 ? 0.5 * kRootPi * size : z;
   z = size == 1 ? kInfinity : size > 1 ? kNaN : z;
   return x != x ? x : __builtin_copysign(z, x);
 }
 
-// The x >= 0 with erfc(x) = q, for 0 < q <= 1: three steps of Newton's method on the logarithm.
-inline double inverse_erfc(double q) {
+// A step of Newton's method to the z with log(erfc(z)) = log_q.
+[[gnu::always_inline]] inline double inverse_erfc_step(double z, double log_q) {
+  const double scaled = scaled_erfc(z);
+  return z + (log(scaled) - z * z - log_q) * (0.5 * kRootPi) * scaled;
+}
+
+// The x >= 0 with erfc(x) = q, for 0 < q <= 1.
+[[gnu::always_inline]] inline double inverse_erfc(double q) {
   const double log_q = log(q);
   double z = inverse_erfc_guess(log_q + log1p(1 - q));
-  for (int step = 0; step < 3; ++step) {
-    const double scaled = scaled_erfc(z);
-    z += (log(scaled) - z * z - log_q) * (0.5 * kRootPi) * scaled;
-  }
-  return z;
+  z = inverse_erfc_step(z, log_q);
+  z = inverse_erfc_step(z, log_q);
+  return inverse_erfc_step(z, log_q);
 }
 
 // The distribution function of the standard normal distribution, its logarithm and its inverse.

@@ -2,6 +2,7 @@
 // two, logarithms of sums, and special functions of several arguments.
 #include "tensor/kernels/gamma_functions.h"
 #include "tensor/kernels/loops.h"
+#include "tensor/kernels/quotients.h"
 
 namespace relume {
 namespace RELUME_ISA {
@@ -33,6 +34,31 @@ struct Hypot {
     }
   }
 };
+
+// What the library gives for the pairs that quotients.h leaves to it.
+struct LibraryFmod {
+  float operator()(float a, float b) const { return __builtin_fmodf(a, b); }
+};
+struct LibraryRemainder {
+  float operator()(float a, float b) const {
+    const float remainder = __builtin_fmodf(a, b);
+    if (remainder == 0) return __builtin_copysignf(0.0f, b);
+    return (remainder < 0) != (b < 0) ? remainder + b : remainder;
+  }
+};
+struct LibraryFloorDivide {
+  float operator()(float a, float b) const {
+    if (b == 0) return a / b;
+    if (!ShortQuotient::rare(a, b)) return QuickFloorDivide<float>()(a, b);
+    const float quotient = __builtin_rintf((a - LibraryRemainder()(a, b)) / b);
+    return quotient == 0 ? __builtin_copysignf(0.0f, a / b) : quotient;
+  }
+};
+
+template <class Quick, class Library>
+void fill_guarded(LoopTable& table, Function name) {
+  table.loops[static_cast<int>(name)][static_cast<int>(DType::float32)] = guarded_loop<Quick, Library>;
+}
 
 // a * 2^b, exact for whole b.
 template <class T>
@@ -222,6 +248,13 @@ using BaselineNumbers = std::conditional_t<kIsBaseline, NumberTypes, Types<>>;
 }  // namespace
 
 void add_more_arithmetic_loops(LoopTable& table) {
+  fill_guarded<QuickFmod<float>, LibraryFmod>(table, Function::fmod);
+  fill_guarded<QuickRemainder<float>, LibraryRemainder>(table, Function::remainder);
+  fill_guarded<QuickFloorDivide<float>, LibraryFloorDivide>(table, Function::floor_divide);
+  fill<QuickAtan2, 2>(table, Function::atan2, Types<float>{});
+  fill<QuickAtan, 1>(table, Function::atan, Types<float>{});
+  fill<QuickAsin, 1>(table, Function::asin, Types<float>{});
+  fill<QuickAcos, 1>(table, Function::acos, Types<float>{});
   fill<TruncDivide, 2>(table, Function::trunc_divide, NumberTypes{});
   fill<Hypot, 2>(table, Function::hypot, FloatingTypes{});
   fill<Ldexp, 2>(table, Function::ldexp, BaselineFloats{});

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kMostColumns = 32;                        // of a group of tiles
 constexpr int64_t kFewestTiles = 48;                       // at a time, of a convolution
+constexpr int64_t kFewTileBytes = int64_t{8} << 20;        // of all tiles, when they are few
+constexpr int64_t kWeightBytes = int64_t{4} << 20;         // of the transformed weight at a time
 constexpr int64_t kGradientBytes = int64_t{24} << 20;      // of transformed numbers at a time
 constexpr int64_t kFewestGradientTiles = 64, kMostGradientTiles = 256;
 
@@ -165,20 +167,25 @@ void transform_block(const PixelRows& rows, TransformTiles transform, int64_t bl
   });
 }
 
-// The transformed weight: panel by panel, element by element, channel by channel.
+// Output channels that are computed at a time.
+struct Outputs {
+  int64_t first, count;
+};
+
+// The transformed weight of some outputs: panel by panel, element by element, channel by channel.
 class WinogradWeight {
  public:
-  WinogradWeight(const Convolution& shape, const ConvolutionWeight<float>& weight)
+  WinogradWeight(const Convolution& shape, const ConvolutionWeight<float>& weight, Outputs outputs)
       : inputs_(shape.in_channels),
-        panels_(divide_up(shape.out_channels, best_winograd_loops().rows)),
+        panels_(divide_up(outputs.count, best_winograd_loops().rows)),
         element_stride_(spread(inputs_ * best_winograd_loops().rows)),
         memory_(panels_ * kWinogradElements * element_stride_) {
     const int64_t rows = best_winograd_loops().rows;
     const int64_t grain = std::max<int64_t>(1, kParallelGrain / (200 * inputs_));
     parallel_for(0, panels_, grain, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin; panel < end; panel++) {
-        const int count = static_cast<int>(std::min(rows, shape.out_channels - panel * rows));
-        const float* kernels = weight.data + panel * rows * weight.output_stride;
+        const int count = static_cast<int>(std::min(rows, outputs.count - panel * rows));
+        const float* kernels = weight.data + (outputs.first + panel * rows) * weight.output_stride;
         for (int64_t channel = 0; channel < inputs_; channel++) {
           best_winograd_loops().transform_weight(kernels + channel * weight.input_stride,
                                                  weight.output_stride, count, weight.turned,
@@ -202,19 +209,20 @@ class WinogradWeight {
   }
 };
 
-void multiply_block(const Convolution& shape, const WinogradWeight& weight, int64_t groups,
-                    const float* inputs, float* products) {
+void multiply_block(const Convolution& shape, const WinogradWeight& weight, Outputs outputs,
+                    int64_t groups, const float* inputs, float* products) {
   const WinogradLoops& loops = best_winograd_loops();
   const int64_t depth = shape.in_channels, row_stride = groups * loops.columns;
   const int64_t grain = std::max<int64_t>(
-      1, kParallelGrain * 8 / std::max<int64_t>(1, shape.out_channels * depth * row_stride));
+      1, kParallelGrain * 8 / std::max<int64_t>(1, outputs.count * depth * row_stride));
   parallel_for(0, kWinogradElements, grain, [&](int64_t begin, int64_t end) {
     for (int64_t element = begin; element < end; element++) {
       for (int64_t panel = 0; panel < weight.panels(); panel++) {
         const int64_t first = panel * loops.rows;
-        const int count = static_cast<int>(std::min<int64_t>(loops.rows, shape.out_channels - first));
-        loops.multiply(weight.panel(element, panel), inputs + element * spread(depth * row_stride), groups, depth,
-                       count, products + element * spread(shape.out_channels * row_stride) + first * row_stride, row_stride);
+        const int count = static_cast<int>(std::min<int64_t>(loops.rows, outputs.count - first));
+        float* target = products + element * spread(outputs.count * row_stride) + first * row_stride;
+        loops.multiply(weight.panel(element, panel), inputs + element * spread(depth * row_stride),
+                       groups, depth, count, target, row_stride);
       }
     }
   });
@@ -234,26 +242,27 @@ void place_tile(const Convolution& shape, int64_t row, int64_t column, const flo
   }
 }
 
-void write_block(const Tiles& tiles, int64_t block, const float* products, const float* bias,
-                 float* output) {
+void write_block(const Tiles& tiles, int64_t block, Outputs outputs, const float* products,
+                 const float* bias, float* output) {
   const WinogradLoops& loops = best_winograd_loops();
   const Convolution& shape = tiles.shape;
   const int64_t groups = tiles.groups(block), count = tiles.count(block), plane = shape.output_pixels();
   const int64_t row_stride = groups * loops.columns;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (64 * row_stride));
-  parallel_for(0, shape.out_channels, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(0, outputs.count, grain, [&](int64_t begin, int64_t end) {
     float results[kMostColumns * kWinogradOutput * kWinogradOutput];
-    for (int64_t channel = begin; channel < end; channel++) {
+    for (int64_t i = begin; i < end; i++) {
+      const int64_t channel = outputs.first + i;
       int64_t row = block * tiles.block_rows, column = 0;
       for (int64_t group = 0; group < groups; group++) {
-        loops.transform_output(products + channel * row_stride + group * loops.columns,
-                               spread(shape.out_channels * row_stride), bias ? bias[channel] : 0.0f,
+        loops.transform_output(products + i * row_stride + group * loops.columns,
+                               spread(outputs.count * row_stride), bias ? bias[channel] : 0.0f,
                                results);
         const int64_t used = std::min<int64_t>(loops.columns, count - group * loops.columns);
-        for (int64_t i = 0; i < used; i++) {
+        for (int64_t tile = 0; tile < used; tile++) {
           float* target = output + (row / tiles.high * shape.out_channels + channel) * plane;
           place_tile(shape, row % tiles.high * kWinogradOutput, column * kWinogradOutput,
-                     results + i * kWinogradOutput * kWinogradOutput, target);
+                     results + tile * kWinogradOutput * kWinogradOutput, target);
           if (++column == tiles.wide) {
             column = 0;
             row++;
@@ -278,19 +287,46 @@ int64_t tile_count(const Convolution& shape) {
 }  // namespace
 
 bool suits_winograd(const Convolution& shape) {
-  // The transforms of pixels cost as much as products of about 16 channels. That of the weight,
-  // four times as large as the weight, pays from some tiles on; more when it leaves the cache.
+  // The transforms of pixels cost as much as products of about 16 channels. That of the weight pays
+  // from some tiles on; more when the weight, four times as large then, leaves the cache.
   const bool weight_is_large = shape.in_channels * shape.out_channels > (1 << 15);
   return is_3x3_with_stride_1(shape) && shape.in_channels >= 16 && shape.out_channels >= 16 &&
-         tile_count(shape) >= (weight_is_large ? 32 : 12);
+         tile_count(shape) >= (weight_is_large ? 24 : 12);
 }
 
-void convolve_by_winograd(const Convolution& shape, const float* input,
-                          const ConvolutionWeight<float>& weight, const float* bias, float* output) {
+namespace {
+
+// Few tiles, transformed at once, meet the weight part by part, so that it never leaves the cache.
+void convolve_few_tiles(const Tiles& tiles, const float* input, const ConvolutionWeight<float>& weight,
+                        const float* bias, float* output) {
   const WinogradLoops& loops = best_winograd_loops();
-  const Tiles tiles(shape, kFewestTiles);
+  const Convolution& shape = tiles.shape;
   const PixelRows rows(tiles, shape.input, kWinogradInput, shape.window.padding);
-  const WinogradWeight transformed(shape, weight);
+  const int64_t groups = tiles.groups(0), columns = groups * loops.columns;
+  const int64_t panel_bytes = kWinogradElements * shape.in_channels * loops.rows * sizeof(float);
+  const int64_t at_once = std::max<int64_t>(1, kWeightBytes / panel_bytes) * loops.rows;
+  const Buffer<float> inputs(kWinogradElements * spread(columns * shape.in_channels));
+  const Buffer<float> products(kWinogradElements * spread(columns * std::min(at_once, shape.out_channels)));
+  const Buffer<float> pixels(num_threads() * rows.size());
+  transform_block(rows, loops.transform_input, 0, input, shape.in_channels, shape.input, pixels.data(),
+                  {inputs.data(), loops.columns, shape.in_channels * loops.columns,
+                   spread(shape.in_channels * columns)});
+  for (int64_t first = 0; first < shape.out_channels; first += at_once) {
+    const Outputs outputs{first, std::min(at_once, shape.out_channels - first)};
+    const WinogradWeight part(shape, weight, outputs);
+    multiply_block(shape, part, outputs, groups, inputs.data(), products.data());
+    write_block(tiles, 0, outputs, products.data(), bias, output);
+  }
+}
+
+// Many tiles are worked on block by block, for the whole weight.
+void convolve_blocks(const Tiles& tiles, const float* input, const ConvolutionWeight<float>& weight,
+                     const float* bias, float* output) {
+  const WinogradLoops& loops = best_winograd_loops();
+  const Convolution& shape = tiles.shape;
+  const PixelRows rows(tiles, shape.input, kWinogradInput, shape.window.padding);
+  const Outputs outputs{0, shape.out_channels};
+  const WinogradWeight transformed(shape, weight, outputs);
   const int64_t columns = loops.columns;
   const int64_t most = tiles.most_groups() * columns;
   const int64_t input_numbers = kWinogradElements * spread(most * shape.in_channels);
@@ -307,10 +343,22 @@ void convolve_by_winograd(const Convolution& shape, const float* input,
                       pixels.data() + worker * num_threads() * rows.size(),
                       {inputs, columns, shape.in_channels * columns,
                        spread(groups * shape.in_channels * columns)});
-      multiply_block(shape, transformed, groups, inputs, products);
-      write_block(tiles, block, products, bias, output);
+      multiply_block(shape, transformed, outputs, groups, inputs, products);
+      write_block(tiles, block, outputs, products, bias, output);
     }
   });
+}
+
+}  // namespace
+
+void convolve_by_winograd(const Convolution& shape, const float* input,
+                          const ConvolutionWeight<float>& weight, const float* bias, float* output) {
+  const int64_t bytes_per_tile = kWinogradElements * shape.in_channels * sizeof(float);
+  const int64_t weight_bytes = bytes_per_tile * shape.out_channels;
+  const bool few = tile_count(shape) * bytes_per_tile <= kFewTileBytes && weight_bytes > kWeightBytes;
+  const Tiles tiles(shape, few ? tile_count(shape) : kFewestTiles);
+  few ? convolve_few_tiles(tiles, input, weight, bias, output)
+      : convolve_blocks(tiles, input, weight, bias, output);
 }
 
 bool suits_winograd_weight_gradient(const Convolution& shape) {
@@ -322,7 +370,6 @@ void weight_gradient_by_winograd(const Convolution& shape, const float* grad_out
                                  float* grad_weight) {
   const WinogradLoops& loops = best_winograd_loops();
   const int64_t inputs = shape.in_channels, outputs = shape.out_channels;
-  const int64_t elements = spread(inputs * outputs);
   const int64_t bytes_per_tile = kWinogradElements * (inputs + outputs) * sizeof(float);
   const Tiles tiles(shape, std::clamp(kGradientBytes / bytes_per_tile, kFewestGradientTiles,
                                       kMostGradientTiles));
@@ -332,30 +379,39 @@ void weight_gradient_by_winograd(const Convolution& shape, const float* grad_out
   const Buffer<float> input_tiles(kWinogradElements * spread(inputs * most));
   const Buffer<float> grad_tiles(kWinogradElements * spread(outputs * most));
   const Buffer<float> pixels(num_threads() * std::max(input_rows.size(), grad_rows.size()));
+  // With one block, the products of some outputs are transformed back before the next ones.
+  const int64_t output_bytes = kWinogradElements * inputs * sizeof(float);
+  const int64_t at_once = tiles.blocks > 1 ? outputs : std::max<int64_t>(16, kWeightBytes / output_bytes);
+  const int64_t element_stride = spread(inputs * std::min(at_once, outputs));
   const int64_t behind = loops.columns;  // what the last transform reads in vain
-  const Buffer<float> products(kWinogradElements * elements + behind);
+  const Buffer<float> products(kWinogradElements * element_stride + behind);
+  std::fill_n(products.data() + kWinogradElements * element_stride, behind, 0.0f);
   for (int64_t block = 0; block < tiles.blocks; block++) {
     const int64_t count = tiles.groups(block) * loops.columns;
+    const bool is_last = block == tiles.blocks - 1;
     transform_block(input_rows, loops.transform_input, block, input, inputs, shape.input,
                     pixels.data(), {input_tiles.data(), count, loops.columns, spread(inputs * count)});
     transform_block(grad_rows, loops.transform_gradient, block, grad_output, outputs, shape.output,
                     pixels.data(), {grad_tiles.data(), count, loops.columns, spread(outputs * count)});
-    parallel_for(0, kWinogradElements, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        const Matrix<const float> grads(grad_tiles.data() + i * spread(outputs * count), outputs, count);
-        const Matrix<const float> pixels(input_tiles.data() + i * spread(inputs * count), inputs, count);
-        gemm<float>(1, grads, pixels.transposed(), block > 0 ? 1 : 0,
-                    Matrix<float>(products.data() + i * elements, outputs, inputs));
-      }
-    });
+    for (int64_t first = 0; first < outputs; first += at_once) {
+      const int64_t some = std::min(at_once, outputs - first);
+      parallel_for(0, kWinogradElements, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) {
+          const float* grads = grad_tiles.data() + i * spread(outputs * count) + first * count;
+          const Matrix<const float> pixels(input_tiles.data() + i * spread(inputs * count), inputs, count);
+          gemm<float>(1, Matrix<const float>(grads, some, count), pixels.transposed(), block > 0 ? 1 : 0,
+                      Matrix<float>(products.data() + i * element_stride, some, inputs));
+        }
+      });
+      if (!is_last) continue;
+      parallel_for(0, some, std::max<int64_t>(1, kParallelGrain / (64 * inputs)),
+                   [&](int64_t begin, int64_t end) {
+                     for (int64_t i = begin; i < end; i++)
+                       loops.transform_weight_gradient(products.data() + i * inputs, element_stride, inputs,
+                                                       grad_weight + (first + i) * inputs * 9);
+                   });
+    }
   }
-  std::fill_n(products.data() + kWinogradElements * elements, behind, 0.0f);
-  parallel_for(0, outputs, std::max<int64_t>(1, kParallelGrain / (64 * inputs)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; i++)
-                   loops.transform_weight_gradient(products.data() + i * inputs, elements, inputs,
-                                                   grad_weight + i * inputs * 9);
-               });
 }
 
 }  // namespace relume

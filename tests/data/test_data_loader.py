@@ -278,11 +278,14 @@ class Slow(Dataset):
         return index
 iterator = iter(DataLoader(Slow(), num_workers=2))
 next(iterator)
+processes = iterator.pool.processes
 try:
     print("ready", flush=True)
     for _ in iterator: pass
 except KeyboardInterrupt:
-    print("interrupted", any(p.is_alive() for p in iterator.pool.processes), flush=True)
+    pass
+del iterator  # the interrupt may have come between two batches
+print("interrupted", any(p.is_alive() for p in processes), flush=True)
 """
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -145,7 +145,7 @@ class Module(StateLoading):
             raise TypeError(f"{name!r} must be a Parameter or None, not {type(param).__name__}")
         if param is not None and not param.is_leaf:
             raise ValueError(f"{name!r} is the result of a computation; a parameter is a leaf")
-        self._refuse_taken_name(name, "_parameters")
+        self._refuse_taken_name(name)
         self._register("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -163,7 +163,7 @@ class Module(StateLoading):
         """
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"{name!r} must be a Tensor or None, not {type(tensor).__name__}")
-        self._refuse_taken_name(name, "_buffers")
+        self._refuse_taken_name(name)
         self._register("_buffers", name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -174,18 +174,17 @@ class Module(StateLoading):
         """Adds a child under a name."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{name!r} must be a Module or None, not {type(module).__name__}")
-        self._refuse_taken_name(name, "_modules")
+        self._refuse_taken_name(name)
         self._register("_modules", name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as add_module."""
         self.add_module(name, module)
 
-    def _refuse_taken_name(self, name: str, group: str) -> None:
-        if isinstance(name, str) and hasattr(type(self), name) and name not in self.__dict__:
-            annotated = getattr(type(self), name)
-            if callable(annotated) or isinstance(annotated, property):
-                raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
+    def _refuse_taken_name(self, name: str) -> None:
+        # Python would find the class's attribute first and never come to __getattr__.
+        if isinstance(name, str) and hasattr(type(self), name):
+            raise KeyError(f"the class {type(self).__name__} has an attribute {name!r} already")
 
     # ---- walks over the tree ----
 

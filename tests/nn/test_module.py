@@ -106,6 +106,14 @@ def test_init_must_come_first():
         Early()
 
 
+def test_a_class_attribute_would_hide_a_parameter():
+    class Hiding(nn.Module):
+        bias = None
+
+    with pytest.raises(KeyError, match="class Hiding has an attribute 'bias'"):
+        Hiding().bias = nn.Parameter(rl.ones(1))
+
+
 def test_modes_and_apply():
     net = Net()
     seen = []

@@ -1,6 +1,6 @@
 """Everything that is compared, in the order of the report."""
 
-from . import convolution, data_movement, elementwise, matmul, memory, models, small_ops
+from . import convolution, data_movement, elementwise, matmul, memory, models, optimizers, small_ops
 
 TOPICS = [
     small_ops.TOPIC,
@@ -10,5 +10,6 @@ TOPICS = [
     matmul.TOPIC,
     convolution.TOPIC,
     models.TOPIC,
+    optimizers.TOPIC,
     memory.TOPIC,
 ]

@@ -32,10 +32,10 @@ class SingleLine {
     }
     A total = start;
     for (; i < length_; i++) total = add(total, element(i));
-    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-      for (int64_t lane = 0; lane < half; lane++) lanes[lane] = add(lanes[lane], lanes[lane + half]);
+    if (length_ >= kLanes) {
+      for (A lane : lanes) total = add(total, lane);
     }
-    result.value = add(total, lanes[0]);
+    result.value = total;
   }
 
   template <class Store>
@@ -96,8 +96,6 @@ void exponentials(const Lines& lines, const T* input, T* result,
 }
 
 struct Softmax {
-  static constexpr int kOperands = 1;
-  static constexpr double kPadding = -__builtin_inf();  // an element that changes no other
   template <class Lines, class T>
   static void run(const Lines& lines, const T* const* operands, T* result) {
     typename Lines::template Numbers<T> largest, factor;
@@ -109,8 +107,6 @@ struct Softmax {
 };
 
 struct LogSoftmax {
-  static constexpr int kOperands = 1;
-  static constexpr double kPadding = -__builtin_inf();  // an element that changes no other
   template <class Lines, class T>
   static void run(const Lines& lines, const T* const* operands, T* result) {
     const T* input = operands[0];
@@ -125,8 +121,6 @@ struct LogSoftmax {
 };
 
 struct SoftmaxBackward {
-  static constexpr int kOperands = 2;
-  static constexpr double kPadding = 0;  // an element that changes no other
   template <class Lines, class T>
   static void run(const Lines& lines, const T* const* operands, T* result) {
     const T *grad = operands[0], *output = operands[1];
@@ -141,8 +135,6 @@ struct SoftmaxBackward {
 };
 
 struct LogSoftmaxBackward {
-  static constexpr int kOperands = 2;
-  static constexpr double kPadding = 0;  // an element that changes no other
   template <class Lines, class T>
   static void run(const Lines& lines, const T* const* operands, T* result) {
     const T *grad = operands[0], *output = operands[1];
@@ -155,31 +147,12 @@ struct LogSoftmaxBackward {
   }
 };
 
-// A short line is copied to where it may be filled up to whole vectors.
-constexpr int64_t kShortLine = 1024, kWholeVectors = 16;
-
-template <class Op, class T>
-void run_short_line(int64_t length, const T* const* operands, T* result) {
-  alignas(64) T padded[Op::kOperands][kShortLine], padded_result[kShortLine];
-  const T* padded_operands[Op::kOperands];
-  const int64_t whole = (length + kWholeVectors - 1) / kWholeVectors * kWholeVectors;
-  for (int k = 0; k < Op::kOperands; k++) {
-    __builtin_memcpy(padded[k], operands[k], length * sizeof(T));
-    for (int64_t i = length; i < whole; i++) padded[k][i] = static_cast<T>(Op::kPadding);
-    padded_operands[k] = padded[k];
-  }
-  Op::run(SingleLine({whole, 1, 1}), padded_operands, padded_result);
-  __builtin_memcpy(result, padded_result, length * sizeof(T));
-}
-
 template <class Op, class T>
 void run(const LineBlock& block, const T* const* operands, T* result) {
-  if (block.stride > 1) {
-    Op::run(SideBySide(block), operands, result);
-  } else if (block.length <= kShortLine) {
-    run_short_line<Op>(block.length, operands, result);
-  } else {
+  if (block.stride == 1) {
     Op::run(SingleLine(block), operands, result);
+  } else {
+    Op::run(SideBySide(block), operands, result);
   }
 }
 

@@ -17,6 +17,7 @@ void movedim_cpu(Call& call) {
   const int ndim = input.ndim();
   check(source.count == destination.count, call.op.name(), "(): source ", source, " and destination ", destination,
         " need the same length");
+  if (ndim == 0) return call.set_output(0, ops::permute(input, IntSpan{}));
   const uint32_t moved = dimension_set(call, source, ndim), taken = dimension_set(call, destination, ndim);
   std::vector<int64_t> order(ndim);
   for (int i = 0; i < source.count; ++i) order[wrap_dim(destination[i], ndim)] = wrap_dim(source[i], ndim);

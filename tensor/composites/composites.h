@@ -47,6 +47,7 @@ inline std::vector<int64_t> counting(int count) {
 // Which dimensions (bits) a list names; throws ValueError where one is named twice.
 inline uint32_t dimension_set(const Call& call, IntSpan dims, int ndim) {
   uint32_t set = 0;
+  check<IndexError>(dims.count == 0 || ndim > 0, call.op.name(), "(): a 0-d tensor has no dimensions");
   for (int64_t given : dims) {
     const uint32_t bit = 1u << wrap_dim(given, ndim);
     check(!(set & bit), call.op.name(), "(): a dimension is given twice in ", dims);

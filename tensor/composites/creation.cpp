@@ -11,6 +11,8 @@ namespace {
 const OpFunction linspace{"linspace"}, uniform_{"uniform_"}, normal_{"normal_"}, random_{"random_"},
     index_select{"index_select"};
 
+constexpr int64_t kMostIndices = int64_t{1} << 31;  // of one result: a slip of the pen must not fill the memory
+
 void logspace_cpu(Call& call) {
   const DType dtype = call.dtype(4, kDefaultFloat);
   const Tensor exponents = linspace(call.value(0), call.value(1), call.value(2), DType::float64);
@@ -27,37 +29,49 @@ void vander_cpu(Call& call) {
   call.set_output(0, ops::pow(ops::unsqueeze(input, -1), ops::to_dtype(powers, input.dtype())));
 }
 
-// The row and column numbers of the elements of a matrix that lie in a triangle, row by row.
-template <class Range>
-void triangle_indices(Call& call, Range range) {
-  const int64_t rows = call.integer(0), columns = call.integer(1), offset = call.integer(2);
-  check(rows >= 0 && columns >= 0, call.op.name(), "(): sizes must not be negative, got ", rows, " and ", columns);
-  std::vector<int64_t> row_numbers, column_numbers;
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t middle = std::max<int64_t>(0, std::min(columns, range.split(row, offset)));
-    const int64_t first = range.above ? middle : 0, end = range.above ? columns : middle;
-    for (int64_t column = first; column < end; ++column) {
-      row_numbers.push_back(row);
-      column_numbers.push_back(column);
+// The columns [first, end) of each row of a matrix that lie in a triangle.
+struct Triangle {
+  int64_t rows, columns, offset;
+  bool above;
+
+  Triangle(const Call& call, bool above) : rows(call.integer(0)), columns(call.integer(1)), above(above) {
+    check(rows >= 0 && columns >= 0, call.op.name(), "(): sizes must not be negative, got ", rows, " and ", columns);
+    product({rows, columns});  // throws where the matrix would have too many elements
+    if (rows == 0) columns = 0;
+    offset = std::max(-rows, std::min(call.integer(2), columns));
+  }
+
+  int64_t split(int64_t row) const {
+    return std::max<int64_t>(0, std::min(columns, row + offset + (above ? 0 : 1)));
+  }
+  int64_t first(int64_t row) const { return above ? split(row) : 0; }
+  int64_t end(int64_t row) const { return above ? columns : split(row); }
+  // The rows that have any elements.
+  int64_t first_row() const { return columns == 0 ? rows : above ? 0 : std::min(rows, std::max<int64_t>(0, -offset)); }
+  int64_t end_row() const { return columns == 0 || !above ? rows : std::max<int64_t>(0, std::min(rows, columns - offset)); }
+};
+
+void triangle_indices(Call& call, bool above) {
+  const Triangle triangle(call, above);
+  int64_t count = 0;
+  for (int64_t row = triangle.first_row(); row < triangle.end_row(); ++row) {
+    count += triangle.end(row) - triangle.first(row);
+    check(count <= kMostIndices, call.op.name(), "(): more than ", kMostIndices, " elements");
+  }
+  const Tensor places = empty({2, count}, DType::int64);
+  int64_t* row_numbers = places.data_as<int64_t>();
+  int64_t* column_numbers = row_numbers + count;
+  for (int64_t row = triangle.first_row(); row < triangle.end_row(); ++row) {
+    for (int64_t column = triangle.first(row); column < triangle.end(row); ++column) {
+      *row_numbers++ = row;
+      *column_numbers++ = column;
     }
   }
-  const int64_t count = static_cast<int64_t>(row_numbers.size());
-  const Tensor places = empty({2, count}, DType::int64);
-  std::copy(row_numbers.begin(), row_numbers.end(), places.data_as<int64_t>());
-  std::copy(column_numbers.begin(), column_numbers.end(), places.data_as<int64_t>() + count);
   call.set_output(0, ops::to_dtype(places, call.dtype(3, DType::int64)));
 }
 
-struct Above {
-  static constexpr bool above = true;
-  static int64_t split(int64_t row, int64_t offset) { return row + offset; }
-};
-struct Below {
-  static constexpr bool above = false;
-  static int64_t split(int64_t row, int64_t offset) { return row + offset + 1; }
-};
-void tril_indices_cpu(Call& call) { triangle_indices(call, Below{}); }
-void triu_indices_cpu(Call& call) { triangle_indices(call, Above{}); }
+void tril_indices_cpu(Call& call) { triangle_indices(call, false); }
+void triu_indices_cpu(Call& call) { triangle_indices(call, true); }
 
 void rand_like_cpu(Call& call) {
   const Tensor input = call.tensor(0);
@@ -84,12 +98,21 @@ void randint_like_cpu(Call& call) {
                                      call.dtype(3, input.dtype())));
 }
 
+// How many numbers the choices of `length` out of `count` have together.
+double choice_numbers(int64_t count, int64_t length, bool with_replacement) {
+  const double pool = static_cast<double>(count + (with_replacement ? length - 1 : 0));
+  double total = static_cast<double>(length);
+  for (int64_t i = 0; i < length && total > 0 && total <= static_cast<double>(kMostIndices); ++i) {
+    total *= (pool - static_cast<double>(i)) / static_cast<double>(i + 1);
+  }
+  return total;
+}
+
 // Every increasing (or non-decreasing) choice of `length` out of `count` numbers, in lexical order.
 std::vector<int64_t> choices(int64_t count, int64_t length, bool with_replacement) {
+  if (count == 0 || (!with_replacement && length > count)) return {};
   std::vector<int64_t> all, current(length);
   for (int64_t i = 0; i < length; ++i) current[i] = with_replacement ? 0 : i;
-  if (!with_replacement && length > count) return all;
-  if (length > 0 && count == 0) return all;
   while (true) {
     all.insert(all.end(), current.begin(), current.end());
     int64_t i = length - 1;
@@ -107,6 +130,8 @@ void combinations_cpu(Call& call) {
   check(input.ndim() == 1, "combinations() needs a vector, not shape ", input.shape());
   check(length >= 0, "combinations(): r must not be negative, got ", length);
   if (length == 0) return call.set_output(0, empty({0}, input.dtype()));
+  check(length <= kMostIndices && choice_numbers(input.numel(), length, call.boolean(2)) <= kMostIndices,
+        "combinations(): too many choices of ", length, " out of ", input.numel());
   const std::vector<int64_t> chosen = choices(input.numel(), length, call.boolean(2));
   const int64_t count = static_cast<int64_t>(chosen.size());
   const Tensor index = empty({count}, DType::int64);

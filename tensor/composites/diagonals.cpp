@@ -11,6 +11,8 @@ namespace {
 const OpFunction diagonal{"diagonal"}, diagonal_backward{"diagonal_backward"}, diag_embed{"diag_embed"},
     select_backward{"select_backward"}, slice_backward{"slice_backward"};
 
+constexpr int64_t kMostOffset = int64_t{1} << 40;
+
 void diag_embed_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   check(input.ndim() > 0, "diag_embed(): a 0-d tensor has no diagonal to give");
@@ -18,6 +20,7 @@ void diag_embed_cpu(Call& call) {
   const int64_t offset = call.integer(1);
   const int first = wrap_dim(call.integer(2), ndim), second = wrap_dim(call.integer(3), ndim);
   check(first != second, "diag_embed(): dim1 and dim2 must differ");
+  check(std::abs(offset >> 1) < kMostOffset, "diag_embed(): offset ", offset, " is too large");
   const int64_t side = input.size(input.ndim() - 1) + std::abs(offset);
   Dims shape(IntSpan(input.shape().values, input.ndim() - 1));
   shape.insert(std::min(first, second), side);

@@ -30,6 +30,11 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     >>> vecdot(rl.tensor([[1, 2], [3, 4]]), rl.tensor([1, 1]))
     tensor([3, 7])
     """
+    if x1.ndim == 0 or x2.ndim == 0 or x1.size(axis) != x2.size(axis):
+        raise ValueError(
+            f"vecdot() needs vectors of one length along axis {axis}, not shapes "
+            f"{x1.shape} and {x2.shape}"
+        )
     a, b = relume.broadcast_tensors(x1, x2)
     kind = relume.result_type(a, b)
     if "complex" in kind.name:

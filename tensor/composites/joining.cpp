@@ -31,6 +31,8 @@ void column_stack_cpu(Call& call) {
   call.set_output(0, joined(std::move(tensors), 1));
 }
 
+constexpr int64_t kMostPieces = 1 << 20;
+
 int split_dim(const Call& call) {
   check(call.body(0)->ndim > 0, call.op.name(), "(): a 0-d tensor cannot be taken apart");
   return wrap_dim(call.integer(2), call.body(0)->ndim);
@@ -53,6 +55,7 @@ void split_evenly_cpu(Call& call) {
   const int dim = split_dim(call);
   const int64_t sections = call.integer(1), size = input.size(dim);
   check(sections > 0, "tensor_split(): the number of sections must be at least 1, not ", sections);
+  check(sections <= kMostPieces, "tensor_split(): at most ", kMostPieces, " sections, not ", sections);
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t length = size / sections + (i < size % sections ? 1 : 0);

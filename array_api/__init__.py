@@ -9,9 +9,7 @@ missing and why is in docs/array_api.md.
 tensor(3.)
 """
 
-import contextlib
-
-from relume.array_api import data_types, elementwise
+from relume.array_api import data_types, elementwise, fft, linalg
 from relume.array_api.creation import (
     arange,
     asarray,
@@ -100,11 +98,6 @@ from relume.array_api.statistical import (
 
 __array_api_version__ = "2024.12"
 
-with contextlib.suppress(ImportError):
-    from relume.array_api import linalg  # noqa: F401
-with contextlib.suppress(ImportError):
-    from relume.array_api import fft  # noqa: F401
-
 globals().update(data_types.DTYPES)
 globals().update(elementwise.FUNCTIONS)
 
@@ -135,6 +128,7 @@ __all__ = [
     "empty_like",
     "expand_dims",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "from_dlpack",
@@ -143,6 +137,7 @@ __all__ = [
     "iinfo",
     "inf",
     "isdtype",
+    "linalg",
     "linspace",
     "matmul",
     "matrix_transpose",

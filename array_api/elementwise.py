@@ -42,7 +42,7 @@ _UNARY = {
     "real": "real",
     "reciprocal": "reciprocal",
     "round": "round",
-    "sign": "sgn" if "sgn" in _ops else "sign",
+    "sign": "sign",
     "signbit": "signbit",
     "sin": "sin",
     "sinh": "sinh",
@@ -128,6 +128,6 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     return x.clone() if result is x else result.to(x.dtype)
 
 
-FUNCTIONS = {name: _unary(name, op) for name, op in _UNARY.items() if op in _ops}
-FUNCTIONS |= {name: _binary(name, op) for name, op in _BINARY.items() if op in _ops}
+FUNCTIONS = {name: _unary(name, op) for name, op in _UNARY.items()}
+FUNCTIONS |= {name: _binary(name, op) for name, op in _BINARY.items()}
 FUNCTIONS |= {"clip": clip, "positive": positive}

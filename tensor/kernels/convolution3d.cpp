@@ -132,6 +132,16 @@ DepthAndPlane setting_argument(const Call& call, int argument, int64_t smallest)
   return DepthAndPlane(call.integers(argument));
 }
 
+// A kernel of one element that visits all: volumes are images of another shape.
+Tensor convolve_pointwise(const Call& call, const Volumes& volumes, int64_t groups) {
+  const int64_t depth = volumes.size[0], pixels = volumes.size[1] * volumes.size[2];
+  const Tensor images = ops::reshape(call.tensor(0), IntSpan({volumes.batch, volumes.channels, depth, pixels}));
+  const int64_t one = 1, zero = 0;
+  const Tensor out = ops::conv2d(images, flat_weight(call.tensor(1)), call.value(2), IntSpan(&one, 1),
+                                 IntSpan(&zero, 1), IntSpan(&one, 1), groups);
+  return ops::reshape(out, IntSpan(volumes.shape(out.size(1), volumes.size)));
+}
+
 void conv3d_cpu(Call& call) {
   check_floating(call, 0);
   check_floating(call, 1);
@@ -144,6 +154,10 @@ void conv3d_cpu(Call& call) {
   check_setting(call, 6, groups, 1);
   check(volumes.channels == weight.size(1) * groups, "conv3d: the weight and ", groups,
         " group(s) need an input of ", weight.size(1) * groups, " channels, but it has ", volumes.channels);
+  const bool is_pointwise = IntSpan(weight.shape().values + 2, 3) == IntSpan({1, 1, 1}) &&
+                            triple_argument(call, 3, 3, 1, 1) == Triple{} &&
+                            triple_argument(call, 4, 3, 0, 0) == Triple{{0, 0, 0}};
+  if (is_pointwise) return call.set_output(0, convolve_pointwise(call, volumes, groups));
   const Tensor stacked = stack_frames(batched(input), weight.size(2), stride.depth, padding.depth, dilation.depth);
   const Tensor frames = ops::conv2d(stacked, flat_weight(weight), call.value(2), stride.in_plane(),
                                     padding.in_plane(), dilation.in_plane(), groups);

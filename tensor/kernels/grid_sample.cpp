@@ -112,7 +112,10 @@ template <class T>
 class Table {
  public:
   explicit Table(const Sampler& sampler)
-      : sampler_(sampler), places_(kRoom * kBlockPoints), weights_(kRoom * kBlockPoints) {}
+      : sampler_(sampler),
+        length_(std::min(sampler.points, kBlockPoints)),
+        places_(kRoom * length_),
+        weights_(kRoom * length_) {}
 
   // For points [begin, end) of a sample.
   void fill(int64_t sample, int64_t begin, int64_t end, const Orders& orders) {
@@ -144,10 +147,11 @@ class Table {
   static constexpr int64_t kRoom = 8 * kMostTaps;
 
   Taps<T> part(int64_t row, int64_t taps) {
-    return {taps, places_.data() + row * kBlockPoints, weights_.data() + row * kBlockPoints};
+    return {taps, places_.data() + row * length_, weights_.data() + row * length_};
   }
 
   const Sampler& sampler_;
+  int64_t length_;  // of a row
   std::vector<int32_t> places_;
   std::vector<T> weights_;
   Taps<T> taps_{};

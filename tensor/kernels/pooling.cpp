@@ -43,6 +43,14 @@ void for_rows_under(const PoolingWindows& windows, int64_t z, int64_t y, const F
   }
 }
 
+// Sets what lies around the input in a row with its padding.
+template <class T>
+void fill_padding(const PoolingAxis& width, T* row, T value) {
+  std::fill_n(row, width.padding, value);
+  const int64_t end = width.padding + width.input;
+  std::fill(row + end, row + std::max(end, width.padded_length()), value);
+}
+
 // ---- the largest ----
 
 // One row with its padding, which is never chosen: the best so far and where it was.
@@ -57,13 +65,13 @@ class BestRow {
     return 2 * width.padded_length() + width.output();
   }
 
-  BestRow(const PoolingAxis& width, T* scratch)
+  BestRow(const PoolingAxis& width, T* scratch, bool with_places)
       : width_(width),
         best_(scratch),
         places_(reinterpret_cast<Position*>(scratch + width.padded_length())),
         chosen_(places_ + width.padded_length()) {
-    std::fill_n(best_, width.padded_length(), lowest<T>());
-    std::fill_n(places_, width.padded_length(), kNowhere);
+    fill_padding(width, best_, lowest<T>());
+    if (with_places) fill_padding(width, places_, kNowhere);
   }
 
   void clear() {  // for a window that lies in the padding
@@ -85,9 +93,14 @@ class BestRow {
     }
     for (int64_t i = 0; i < width_.output(); i++) indices[i] = chosen_[i] == kNowhere ? 0 : chosen_[i];
   }
-  void choose_values(T* values) {
+  void choose_values(T* values) { choose_values_of(best_, values); }
+  // The same of a row of the input itself, where that is the only one and has no padding.
+  bool needs_no_copy(int64_t rows) const {
+    return rows == 1 && width_.slides() && width_.padding == 0 && width_.padded_length() == width_.input;
+  }
+  void choose_values_of(const T* row, T* values) {
     if (width_.slides()) {
-      max_loops(T{}).largest_value(best_, row_windows(width_), values);
+      max_loops(T{}).largest_value(row, row_windows(width_), values);
     } else {
       choose_from_ranges(values);
     }
@@ -119,11 +132,16 @@ void pool_largest_of_plane(const PoolingWindows& windows, const T* plane, T* scr
                            int64_t* indices) {
   using Position = typename BestRow<T>::Position;
   const MaxPoolingLoopsOf<T>& loops = max_loops(T{});
-  BestRow<T> row(windows.axis[2], scratch);
+  BestRow<T> row(windows.axis[2], scratch, indices != nullptr);
   const Triple output = windows.output();
   const int64_t length = windows.axis[2].input;
   for (int64_t z = 0; z < output[0]; z++) {
     for (int64_t y = 0; y < output[1]; y++) {
+      if (!indices && row.needs_no_copy(windows.axis[0].kernel * windows.axis[1].kernel)) {
+        for_rows_under(windows, z, y, [&](int64_t offset) { row.choose_values_of(plane + offset, values); });
+        values += output[2];
+        continue;
+      }
       bool is_first = true;
       for_rows_under(windows, z, y, [&](int64_t offset) {
         const Position place = static_cast<Position>(offset);
@@ -196,16 +214,18 @@ bool is_whole(const PoolingWindows& windows) {
 }
 
 template <class T>
+void pool_whole_planes(int64_t planes, int64_t elements, const T* input, T* output) {
+  const auto total = mean_loops(T{}).total;
+  const T count = static_cast<T>(elements);
+  for_planes(planes, elements, [=](int64_t plane) { output[plane] = total(input + plane * elements, elements) / count; });
+}
+
+template <class T>
 void pool_mean_of_plane(const PoolingWindows& windows, const T* counts, const T* plane, T* row, T* output) {
   const MeanPoolingLoopsOf<T>& loops = mean_loops(T{});
-  if (is_whole(windows)) {
-    const int64_t elements = windows.input_elements();
-    *output = loops.total(plane, elements) / static_cast<T>(elements);
-    return;
-  }
   const PoolingAxis& width = windows.axis[2];
   const Triple size = windows.output();
-  std::fill_n(row, width.padded_length(), T(0));
+  fill_padding(width, row, T(0));
   T* sums = row + width.padding;
   for (int64_t z = 0; z < size[0]; z++) {
     for (int64_t y = 0; y < size[1]; y++, output += size[2]) {
@@ -291,6 +311,9 @@ void pool_mean(Call& call, const Volumes& volumes, PoolingWindows windows) {
   compute_floating(call, volumes.shape(output), [&](const Tensor& input, const Tensor& out, auto zero) {
     using T = decltype(zero);
     if (out.numel() == 0) return;
+    if (is_whole(windows)) {
+      return pool_whole_planes(volumes.planes(), volumes.elements(), input.data_as<const T>(), out.data_as<T>());
+    }
     windows.make_tables();
     const std::vector<T> counts = counts_along_width<T>(windows);
     for_planes_with_scratch<T>(

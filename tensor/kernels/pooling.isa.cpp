@@ -68,45 +68,66 @@ void largest(const T* best, const typename PositionOf<T>::type* places, const Ro
 }
 
 template <class T>
-void keep_larger_value(const T* row, int64_t count, T* best) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < count; i++) {
-    const T value = row[i];
-    best[i] = (value > best[i]) | is_nan(value) ? value : best[i];
-  }
+inline T larger(T value, T other) {
+  return (other > value) | is_nan(other) ? other : value;
 }
 
 template <class T>
-void largest_value(const T* best, const RowWindows& windows, T* values) {
-  const int64_t count = windows.count;
-  with_stride(windows.stride, [=](auto stride) {
+void keep_larger_value(const T* row, int64_t count, T* best) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < count; i++) values[i] = best[stride.times(i)];
-    for (int64_t tap = 1; tap < windows.kernel; tap++) {
-      const T* tap_best = best + tap * windows.dilation;
+  for (int64_t i = 0; i < count; i++) {
+    best[i] = larger(best[i], row[i]);
+  }
+}
+
+// Joins the elements of each window: all at once where there are few, so that a row is walked once.
+template <class T, class Join>
+void join_windows(const T* row, const RowWindows& windows, T* result, const Join& join) {
+  const int64_t count = windows.count, gap = windows.dilation;
+  with_stride(windows.stride, [=](auto stride) {
+    if (windows.kernel == 2) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < count; i++) result[i] = join(row[stride.times(i)], row[stride.times(i) + gap]);
+      return;
+    }
+    if (windows.kernel == 3) {
 #pragma GCC ivdep
       for (int64_t i = 0; i < count; i++) {
-        const T value = tap_best[stride.times(i)];
-        values[i] = (value > values[i]) | is_nan(value) ? value : values[i];
+        const T* first = row + stride.times(i);
+        result[i] = join(join(first[0], first[gap]), first[2 * gap]);
       }
+      return;
+    }
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count; i++) result[i] = row[stride.times(i)];
+    for (int64_t tap = 1; tap < windows.kernel; tap++) {
+      const T* taps = row + tap * gap;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < count; i++) result[i] = join(result[i], taps[stride.times(i)]);
     }
   });
 }
 
-// In lanes that fit vectors.
+template <class T>
+void largest_value(const T* best, const RowWindows& windows, T* values) {
+  join_windows(best, windows, values, [](T value, T other) { return larger(value, other); });
+}
+
+// In lanes that fit a vector.
 template <class T>
 T total(const T* values, int64_t count) {
-  constexpr int64_t kLanes = 32;
+  constexpr int64_t kLanes = 64 / sizeof(T);
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] += values[i + lane];
   }
-  for (int64_t lane = 0; i < count; i++, lane++) lanes[lane] += values[i];
+  T sum = 0;
+  for (; i < count; i++) sum += values[i];
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
     for (int64_t lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
   }
-  return lanes[0];
+  return sum + lanes[0];
 }
 
 template <class T>
@@ -117,16 +138,7 @@ void add(const T* row, int64_t count, T* sums) {
 
 template <class T>
 void sum(const T* row, const RowWindows& windows, T* sums) {
-  const int64_t count = windows.count;
-  with_stride(windows.stride, [=](auto stride) {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < count; i++) sums[i] = row[stride.times(i)];
-    for (int64_t tap = 1; tap < windows.kernel; tap++) {
-      const T* taps = row + tap * windows.dilation;
-#pragma GCC ivdep
-      for (int64_t i = 0; i < count; i++) sums[i] += taps[stride.times(i)];
-    }
-  });
+  join_windows(row, windows, sums, [](T value, T other) { return value + other; });
 }
 
 template <class T>

@@ -217,7 +217,8 @@ template <class T>
 void pool_whole_planes(int64_t planes, int64_t elements, const T* input, T* output) {
   const auto total = mean_loops(T{}).total;
   const T count = static_cast<T>(elements);
-  for_planes(planes, elements, [=](int64_t plane) { output[plane] = total(input + plane * elements, elements) / count; });
+  for_planes(planes, elements,
+             [=](int64_t plane) { output[plane] = total(input + plane * elements, elements) / count; });
 }
 
 template <class T>

@@ -46,7 +46,8 @@ void add_antialiased(ResamplingAxis& axis, const ResamplingRule& rule, double st
     for (int64_t tap = 0; tap < axis.taps; tap++) {
       const int64_t place = first + tap;
       const double distance = (static_cast<double>(place) - center + 0.5) / stretch;
-      const double weight = place >= last ? 0 : rule.mode == Resampling::cubic ? cubic(distance, -0.5) : triangle(distance);
+      const double inside = rule.mode == Resampling::cubic ? cubic(distance, -0.5) : triangle(distance);
+      const double weight = place >= last ? 0 : inside;
       axis.places[tap * axis.output + i] = clamped(place, axis.input);
       axis.weights[tap * axis.output + i] = weight;
       total += weight;

@@ -289,6 +289,7 @@ void pool_largest(Call& call, const Volumes& volumes, const WindowsOfPlanes& win
   check(volumes.elements() > 0, call.op.name(), ": the input of size ",
         own_part(volumes.size, volumes.dims), " has no elements");
   const DType dtype = call.tensor(0).dtype(), wide = comparing_type(dtype, volumes.elements());
+  check<TypeError>(!is_complex(dtype), call.op.name(), ": complex numbers have no order");
   const Dims shape = volumes.shape(windows.of(0).output());
   const Tensor input = contiguous_copy_if_needed(as_type(call.tensor(0), wide));
   const Tensor output = dense_output(call, 0, shape, dtype);

@@ -170,6 +170,8 @@ def test_regions_outside_are_empty():
 
 def test_mistakes_say_what_was_expected():
     x = rl.ones(1, 2, 4, 4)
+    with pytest.raises(TypeError, match="complex numbers have no order"):
+        rl.max_pool2d(x.to(rl.complex64), 2)
     with pytest.raises(ValueError, match=r"must have shape \(channels, depth, height, width\)"):
         rl.max_pool3d(rl.ones(4, 4), 2)
     with pytest.raises(ValueError, match="one number or 2 numbers"):

@@ -61,7 +61,7 @@ class Bernoulli(ProbabilityDistribution):
         logits: log(probs / (1 - probs)); instead of probs.
 
     >>> Bernoulli(0.25).log_prob(1.0).exp()
-    tensor(0.2500)
+    tensor(0.25)
     """
 
     has_enumerate_support = True

@@ -81,7 +81,7 @@ class Beta(Distribution):
         concentration0: > 0; larger ones pull towards 0.
 
     >>> Beta(2.0, 2.0).log_prob(0.5).exp()
-    tensor(1.5000)
+    tensor(1.5)
     """
 
     has_rsample = True

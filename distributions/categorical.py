@@ -84,7 +84,7 @@ class Categorical(CategoryDistribution):
         logits: their logarithms, up to a constant; instead of probs.
 
     >>> Categorical(rl.tensor([1.0, 3.0])).log_prob(rl.tensor(1)).exp()
-    tensor(0.7500)
+    tensor(0.75)
     """
 
     has_enumerate_support = True

@@ -73,7 +73,7 @@ class Gamma(Distribution):
         rate: 1 / scale, > 0.
 
     >>> Gamma(3.0, 2.0).mean
-    tensor(1.5000)
+    tensor(1.5)
     """
 
     has_rsample = True

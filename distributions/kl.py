@@ -47,7 +47,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     >>> from relume.distributions import Normal
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
-    tensor(0.5000)
+    tensor(0.5)
     """
     for p_type in type(p).__mro__:
         for q_type in type(q).__mro__:

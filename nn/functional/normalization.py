@@ -123,7 +123,7 @@ def group_norm(
 
     >>> import relume as rl
     >>> group_norm(rl.tensor([[1.0, 3.0, 2.0, 8.0]]), 2)
-    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    tensor([[-1.,  1., -1.,  1.]])
     """
     return ops["group_norm"](input, num_groups, weight, bias, eps)
 

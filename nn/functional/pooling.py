@@ -146,7 +146,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
     >>> import relume as rl
     >>> adaptive_avg_pool2d(rl.arange(16).float().reshape(1, 4, 4), (1, 2))
-    tensor([[[6.5000, 8.5000]]])
+    tensor([[[6.5, 8.5]]])
     """
     return relume.adaptive_avg_pool2d(input, _whole_size(input, output_size, 2))
 

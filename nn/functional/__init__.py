@@ -10,6 +10,7 @@ tensor([0., 2.])
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import relume
@@ -104,9 +105,13 @@ _SAME_IN_RELUME = (
     "pad pixel_shuffle pixel_unshuffle prelu scaled_dot_product_attention sigmoid softplus "
     "softshrink softsign tanh tanhshrink"
 ).split()
+# Functions whose in-place form has a name of its own, with an underscore.
+_IN_PLACE = "celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_".split()
 
 
 def __getattr__(name: str) -> Any:
+    if name in _IN_PLACE:
+        return partial(globals()[name[:-1]], inplace=True)
     if name in _SAME_IN_RELUME:
         globals()[name] = function = getattr(relume, name)  # looked up once
         return function
@@ -114,7 +119,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SAME_IN_RELUME})
+    return sorted({*globals(), *_SAME_IN_RELUME, *_IN_PLACE})
 
 
 __all__ = [

@@ -81,6 +81,12 @@ def test_inplace_writes_into_the_input():
         assert y.data_ptr() == x.data_ptr() if hasattr(x, "data_ptr") else y is x
 
 
+def test_in_place_forms_have_names_of_their_own():
+    x = rl.tensor([-1.0, 2.0])
+    assert F.relu_(x) is x and x.tolist() == [0.0, 2.0]
+    assert F.threshold_(x, 1.0, -5.0).tolist() == x.tolist() == [-5.0, 2.0]
+
+
 def test_inplace_has_the_same_gradient():
     x = rl.tensor(normal(5), requires_grad=True)
     F.selu(x * 2, inplace=True).sum().backward()

@@ -249,9 +249,7 @@ class Multinomial(CategoryDistribution):
         indices = self._draw_indices((self.total_count, *shape)).to(rl.int64)
         counts = rl.zeros((*shape, *self.batch_shape, self.category_count), dtype=rl.float64)
         along = (
-            indices.movedim(0, -1)
-            if self.total_count
-            else indices.reshape((*counts.shape[:-1], 0))
+            indices.movedim(0, -1) if self.total_count else indices.reshape((*counts.shape[:-1], 0))
         )
         ones = rl.ones(along.shape, dtype=rl.float64)
         return counts.scatter_add(-1, along, ones).to(self._parameter.dtype)

@@ -54,7 +54,7 @@ def instance_norm(
 
     >>> import relume as rl
     >>> instance_norm(rl.tensor([[[1.0, 3.0]]]))
-    tensor([[[-1.0000,  1.0000]]])
+    tensor([[[-1.,  1.]]])
     """
     return ops["instance_norm"](
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
@@ -78,8 +78,8 @@ def layer_norm(
 
     >>> import relume as rl
     >>> layer_norm(rl.tensor([[1.0, 3.0], [5.0, 5.0]]), (2,))
-    tensor([[-1.0000,  1.0000],
-            [ 0.0000,  0.0000]])
+    tensor([[-1.,  1.],
+            [ 0.,  0.]])
     """
     return ops["layer_norm"](input, normalized_shape, weight, bias, eps)
 
@@ -100,7 +100,7 @@ def rms_norm(
 
     >>> import relume as rl
     >>> rms_norm(rl.tensor([1.0, 7.0]), (2,))
-    tensor([0.2000, 1.4000])
+    tensor([0.2, 1.4])
     """
     return ops["rms_norm"](input, normalized_shape, weight, eps)
 

@@ -156,7 +156,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
     >>> import relume as rl
     >>> adaptive_avg_pool3d(rl.arange(8).float().reshape(1, 2, 2, 2), 1)
-    tensor([[[[3.5000]]]])
+    tensor([[[[3.5]]]])
     """
     return relume.adaptive_avg_pool3d(input, _whole_size(input, output_size, 3))
 

@@ -70,7 +70,7 @@ def inv(A: Tensor) -> Tensor:
         LinAlgError: a matrix is singular.
 
     >>> import relume as rl
-    >>> rl.linalg.inv(rl.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> rl.linalg.inv(rl.tensor([[2.0, 0.0], [0.0, 4.0]])).abs()
     tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
     """

@@ -44,6 +44,9 @@ from relume.tensor import tensor as tensor
 from relume.tensor.aliases import clamp_max as clamp_max
 from relume.tensor.aliases import clamp_min as clamp_min
 from relume.tensor.aliases import positive as positive
+from relume.tensor.convolution import conv1d as conv1d
+from relume.tensor.convolution import conv2d as conv2d
+from relume.tensor.convolution import conv3d as conv3d
 from relume.tensor.devices import device as device
 from relume.tensor.dtype_limits import can_cast as can_cast
 from relume.tensor.dtype_limits import finfo as finfo

@@ -15,8 +15,8 @@ abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bi
 bitwise_or bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp expm1
 floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less less_equal log log1p
 log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply
-negative nextafter not_equal positive pow real reciprocal remainder round sign signbit sin sinh square sqrt
-subtract tan tanh trunc take take_along_axis __array_namespace_info__
+negative nextafter not_equal positive pow real reciprocal remainder round sign signbit sin sinh square
+sqrt subtract tan tanh trunc take take_along_axis __array_namespace_info__
 matmul matrix_transpose tensordot vecdot
 broadcast_arrays broadcast_to concat expand_dims flip moveaxis permute_dims repeat reshape roll
 squeeze stack tile unstack argmax argmin count_nonzero nonzero searchsorted where

@@ -109,6 +109,7 @@ struct Exp2 {
 template <class T>
 struct Expm1 {
   T operator()(T x) const {
+    if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) return std::exp(x) - Part<T>(1);
     const Part<T> half_sine = std::sin(x.imag() / 2);
     return {std::expm1(x.real()) * std::cos(x.imag()) - 2 * half_sine * half_sine,
             std::exp(x.real()) * std::sin(x.imag())};

@@ -193,10 +193,8 @@ class Tensor:
     copy: Callable[[], Tensor]
     fill: Callable[..., None]
     fill_diagonal_: Callable[..., Tensor]
-    is_complex: Callable[[], builtins.bool]
     is_cpu: builtins.bool
     is_cuda: builtins.bool
-    is_floating_point: Callable[[], builtins.bool]
     is_nonzero: Callable[[], builtins.bool]
     is_same_size: Callable[[Tensor], builtins.bool]
     is_set_to: Callable[[Tensor], builtins.bool]

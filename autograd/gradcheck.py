@@ -36,7 +36,8 @@ def _parts(array: np.ndarray) -> np.ndarray:
 
 def _whole(parts: np.ndarray, like: Tensor) -> Tensor:
     """The tensor of the type and shape of `like` that these are the parts of."""
-    array = np.ascontiguousarray(parts).view(like.dtype.numpy).reshape(like.shape)
+    kind: Any = like.dtype.numpy
+    array = np.ascontiguousarray(parts).view(kind).reshape(like.shape)
     return _C.tensor_from_data(array, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import relume as rl
 from relume import Tensor
@@ -36,7 +37,8 @@ class ProbabilityDistribution(Distribution):
     ) -> None:
         exactly_one(probs, logits, "probs and logits")
         self._given = "logits" if probs is None else "probs"
-        (self._parameter,) = broadcast_parameters(logits if probs is None else probs)
+        given: Any = logits if probs is None else probs
+        (self._parameter,) = broadcast_parameters(given)
         super().__init__(self._parameter.shape, validate_args=validate_args)
 
     def _parameters(self) -> dict[str, Tensor]:

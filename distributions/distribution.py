@@ -121,7 +121,7 @@ class Distribution:
 
     def expand(self, batch_shape: Shape) -> Any:
         """The same distribution with its batch broadcast to another shape."""
-        arguments = {}
+        arguments: dict[str, Any] = {}
         for name, value in self._parameters().items():
             count = self.arg_constraints[name].event_dim
             arguments[name] = value.expand((*batch_shape, *value.shape[len(value.shape) - count :]))

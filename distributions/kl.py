@@ -69,7 +69,7 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 
 @register_kl(LogNormal, LogNormal)
 def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p, q)  # type: ignore[arg-type]
+    return _normal(p, q)
 
 
 @register_kl(HalfNormal, HalfNormal)

@@ -110,7 +110,7 @@ class ConfusionMatrix:
         # How often the others, each class weighing the same, are taken for this one.
         accepted = (rates.sum(0) - rates.diagonal()) / (occurs.sum() - occurs.to(rl.int64))
         everywhere = [rl.where(occurs, rates, -1.0) for rates in (rejected, accepted)]
-        return (*everywhere, rejected[occurs], accepted[occurs])  # type: ignore[return-value]
+        return (*everywhere, rejected[occurs], accepted[occurs])
 
     def __str__(self) -> str:
         self.updateValids()

@@ -75,9 +75,10 @@ def _polynomial_minimum(rows: Any, low: float, high: float) -> tuple[float, floa
     candidates = [low, high, *rows[:, 0], *critical[np.isreal(critical)].real]
     best, lowest = (low + high) / 2, math.inf
     for x in candidates:
-        if low <= x <= high and np.polyval(coefficients, x) < lowest:
-            best, lowest = x, np.polyval(coefficients, x)
-    return float(best), float(lowest)
+        value = float(np.polyval(coefficients, x))
+        if low <= x <= high and value < lowest:
+            best, lowest = float(x), value
+    return best, lowest
 
 
 class _Search:

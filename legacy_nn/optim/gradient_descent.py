@@ -38,7 +38,7 @@ def sgd(
     """
     config, state = prepare(config, state)
     momentum = config.get("momentum", 0)
-    dampening: float = config.get("dampening", momentum)
+    dampening: Any = config.get("dampening", momentum)
     nesterov = config.get("nesterov", False)
     if nesterov and (momentum <= 0 or dampening != 0):
         raise ValueError("sgd: nesterov needs momentum > 0 and dampening = 0")

@@ -23,6 +23,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -36,6 +37,7 @@ def grad(
             one element (taken as 1).
         retain_graph: keep what the graph has saved; default: as create_graph.
         create_graph: record the backward pass, for gradients of gradients.
+        only_inputs: must be True, as in PyTorch: `backward` is for the gradients of all leaves.
         allow_unused: None for an input that no output depends on, instead of an error.
         is_grads_batched: the first dimension of each of grad_outputs counts vectors, which go
             back one after the other; each result has that dimension too.
@@ -54,6 +56,8 @@ def grad(
     >>> g
     tensor([2., 4.])
     """
+    if not only_inputs:
+        raise ValueError("grad(): only_inputs must be True; use backward() for all leaves")
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     seeds = _seeds(outputs, grad_outputs)
     if not inputs:

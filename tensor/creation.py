@@ -40,6 +40,8 @@ def tensor(
             [3, 4]])
     """
     check_device(device)
+    if isinstance(data, np.generic):  # np.float64 is a Python float too, which would be float32
+        data = np.asarray(data)
     result = _C.tensor_from_data(data, dtype)
     return result.requires_grad_() if requires_grad else result
 

@@ -144,12 +144,18 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def _to(
-    tensor: Tensor, *targets: Any, dtype: Any = None, device: Any = None, copy: bool = False
+    tensor: Tensor,
+    *targets: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
 ) -> Tensor:
     """The tensor in another type or on another device; itself when nothing changes.
 
     Args:
         targets: a dtype (or its name), a device ("cpu"), or a tensor to be like.
+        non_blocking: has no effect on a CPU.
         copy: a new tensor in any case.
 
     >>> import relume as rl

@@ -12,6 +12,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.devices import check_device
 
 __all__ = ["Generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -34,9 +35,15 @@ class Generator(_C.Generator):
     tensor([0.417 , 0.9972])
     """
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int | None = None, device: Any = None) -> None:
+        check_device(seed if isinstance(seed, str) else device)  # PyTorch's Generator("cpu")
+        super().__init__(None if isinstance(seed, str) else seed)
         self._before: list[Any] = []
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Restarts the sequence at `seed`; returns the generator."""
+        super().manual_seed(seed)
+        return self
 
     def __enter__(self) -> Generator:
         self._before.append(_C.use_generator(self))

@@ -65,6 +65,9 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
         size: the shape, when both are numbers.
         options: dtype, device, requires_grad, generator.
 
+    Raises:
+        ValueError: a negative deviation.
+
     >>> import relume as rl
     >>> rl.manual_seed(1)
     >>> rl.normal(rl.tensor([0.0, 100.0]), 1.0).shape
@@ -75,6 +78,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
         raise TypeError("normal() takes a size only when mean and std are numbers")
     if size is None and not shapes:
         raise TypeError("normal() needs a size when mean and std are numbers")
+    if bool((std < 0).any()) if isinstance(std, Tensor) else std < 0:
+        raise ValueError(f"normal() expected std >= 0, got {std}")
     if not shapes:
         return _ops["randn"](size, **options).mul_(std).add_(mean)
     kind = next(x.dtype for x in (mean, std) if isinstance(x, Tensor))

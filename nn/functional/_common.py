@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,3 +29,13 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if reduce is False:
         return "none"
     return "sum" if size_average is False else "mean"
+
+
+def warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
+    """A loss of tensors of two shapes is nearly always a mistake, (n, 1) against (n) above all."""
+    if isinstance(target, Tensor) and input.shape != target.shape:
+        warnings.warn(
+            f"{name}(): input of shape {input.shape} and target of shape {target.shape} broadcast; "
+            "give them one shape",
+            stacklevel=3,
+        )

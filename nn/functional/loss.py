@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from relume._C import Tensor
-from relume.nn.functional._common import ops, reduction_of
+from relume.nn.functional._common import ops, reduction_of, warn_of_broadcast
 
 
 def mse_loss(
@@ -24,6 +24,7 @@ def mse_loss(
     >>> mse_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.0, 4.0]))
     tensor(2.5)
     """
+    warn_of_broadcast("mse_loss", input, target)
     return ops["mse_loss"](input, target, reduction_of(size_average, reduce, reduction), weight)
 
 
@@ -41,6 +42,7 @@ def l1_loss(
     >>> l1_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.0, 4.0]))
     tensor(1.5)
     """
+    warn_of_broadcast("l1_loss", input, target)
     return ops["l1_loss"](input, target, reduction_of(size_average, reduce, reduction), weight)
 
 
@@ -60,6 +62,7 @@ def smooth_l1_loss(
     >>> smooth_l1_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.5, 4.0]), reduction="none")
     tensor([0.125, 1.5  ])
     """
+    warn_of_broadcast("smooth_l1_loss", input, target)
     return ops["smooth_l1_loss"](input, target, reduction_of(size_average, reduce, reduction), beta)
 
 
@@ -78,6 +81,7 @@ def huber_loss(
     >>> huber_loss(rl.tensor([1.0, 2.0]), rl.tensor([0.5, 4.0]), reduction="none")
     tensor([0.125, 1.5  ])
     """
+    warn_of_broadcast("huber_loss", input, target)
     return ops["huber_loss"](input, target, reduction, delta, weight)
 
 

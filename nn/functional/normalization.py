@@ -28,11 +28,18 @@ def batch_norm(
             batch's statistics by `momentum` with it.
         weight, bias: shape (C), the scale and the shift.
 
+    Raises:
+        ValueError: one value per channel in training, whose variance means nothing.
+
     >>> import relume as rl
     >>> batch_norm(rl.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.],
             [ 1.]])
     """
+    if training and input.ndim > 1 and input.numel() == input.shape[1]:
+        raise ValueError(
+            f"batch_norm in training needs more than one value per channel, got shape {input.shape}"
+        )
     return ops["batch_norm"](
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]

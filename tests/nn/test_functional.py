@@ -150,3 +150,15 @@ def test_ctc_loss_is_the_sum_over_all_paths(target):
 def test_errors_say_what_is_wrong(call, words):
     with pytest.raises((ValueError, IndexError), match=words):
         call()
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_a_loss_warns_when_shapes_broadcast(name):
+    with pytest.warns(UserWarning, match=r"\(3, 1\) and target of shape \(3,\)"):
+        getattr(rl.nn.functional, name)(rl.ones(3, 1), rl.ones(3))
+
+
+def test_batch_norm_needs_more_than_one_value_per_channel_in_training():
+    with pytest.raises(ValueError, match="more than one value per channel"):
+        rl.nn.BatchNorm1d(4)(rl.ones(1, 4))
+    assert rl.nn.BatchNorm1d(4).eval()(rl.ones(1, 4)).shape == (1, 4)

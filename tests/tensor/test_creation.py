@@ -124,3 +124,8 @@ def test_more_memory_than_there_is():
     with pytest.raises(MemoryError):
         rl.zeros(2**55)
     assert rl.ones(2).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("scalar", [np.float64(1.5), np.float32(1.5), np.int32(3), np.bool_(True)])
+def test_numpy_scalars_keep_their_type(scalar):
+    assert rl.tensor(scalar).numpy().dtype == scalar.dtype

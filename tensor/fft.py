@@ -50,6 +50,8 @@ def _fitted(input: Tensor, dim: int, n: int | None) -> Tensor:
 
 def _dims(input: Tensor, s: Any, dim: Any) -> tuple[list[int], list[int | None]]:
     """The dimensions to transform and the length of each (None as it is)."""
+    if isinstance(s, int) and s < 1:
+        raise ValueError(f"cannot transform {s} elements; n must be at least 1")
     sizes = None if s is None else [s] if isinstance(s, int) else [*s]
     if dim is None:
         count = input.ndim if sizes is None else len(sizes)
@@ -213,7 +215,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     >>> rl.fft.rfft(rl.tensor([1.0, 2.0, 3.0])).shape
     (2,)
     """
-    return rfftn(input, None if n is None else (n,), (dim,), norm)
+    return rfftn(input, n, (dim,), norm)
 
 
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -223,7 +225,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     >>> rl.fft.irfft(rl.fft.rfft(rl.tensor([1.0, 2.0, 3.0])), 3)
     tensor([1., 2., 3.])
     """
-    return irfftn(input, None if n is None else (n,), (dim,), norm)
+    return irfftn(input, n, (dim,), norm)
 
 
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
@@ -287,7 +289,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     >>> rl.fft.hfft(rl.ones(2))
     tensor([2., 0.])
     """
-    return hfftn(input, None if n is None else (n,), (dim,), norm)
+    return hfftn(input, n, (dim,), norm)
 
 
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -297,7 +299,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     >>> rl.fft.ihfft(rl.tensor([2.0, 0.0]))
     tensor([1.-0.j, 1.-0.j], dtype=complex64)
     """
-    return ihfftn(input, None if n is None else (n,), (dim,), norm)
+    return ihfftn(input, n, (dim,), norm)
 
 
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:

@@ -35,7 +35,8 @@ const Derive derive_exp2{"exp2", {
 const Derive derive_asinh{"asinh", {
     {0, saves(0), [](Backward& b) { return b.grad() * ops::rsqrt(ops::square(b.in(0)) + 1); }}}};
 const Derive derive_acosh{"acosh", {
-    {0, saves(0), [](Backward& b) { return b.grad() * ops::rsqrt(ops::square(b.in(0)) - 1); }}}};
+    // Two roots, which for complex numbers have other branches than the root of their product.
+    {0, saves(0), [](Backward& b) { return b.grad() * ops::rsqrt(b.in(0) - 1) * ops::rsqrt(b.in(0) + 1); }}}};
 const Derive derive_atanh{"atanh", {
     {0, saves(0), [](Backward& b) { return b.grad() / (1 - ops::square(b.in(0))); }}}};
 const Derive derive_logit{"logit", {

@@ -34,15 +34,21 @@ int64_t clip(int64_t position, int64_t size) {
   return std::max<int64_t>(0, std::min(position, size));
 }
 
+// The diagonal of the call; one that is far outside of the matrix as one that is just outside.
+int64_t diagonal_of(const Call& call) {
+  const int64_t furthest = call.tensor(0).numel() + 1;
+  return std::max(-furthest, std::min(call.integer(1), furthest));
+}
+
 void tril_cpu(Call& call) {
-  const int64_t diagonal = call.integer(1);
+  const int64_t diagonal = diagonal_of(call);
   keep_triangle(call, [=](int64_t row, int64_t columns) {
     return std::pair<int64_t, int64_t>(0, clip(row + diagonal + 1, columns));
   });
 }
 
 void triu_cpu(Call& call) {
-  const int64_t diagonal = call.integer(1);
+  const int64_t diagonal = diagonal_of(call);
   keep_triangle(call, [=](int64_t row, int64_t columns) {
     return std::pair<int64_t, int64_t>(clip(row + diagonal, columns), columns);
   });

@@ -38,9 +38,10 @@ Value integers_from_sequence(PyObject* object, const ArgumentPlace& place, Argum
   const bool is_list = PyTuple_Check(object) || PyList_Check(object) || is_numpy_array(object) ||
                        is_tensor(object) || PyRange_Check(object);
   if (!is_list) wrong_type(place, "int or a tuple of ints", object);
-  nb::object items = checked(PySequence_Fast(object, "expected a sequence"));
+  // A tuple of its own: an item's __index__ may change the list that it came from.
+  nb::object items = checked(PySequence_Tuple(object));
   return to_integers(PySequence_Fast_ITEMS(items.ptr()),
-                     static_cast<int>(PySequence_Fast_GET_SIZE(items.ptr())), place, memory);
+                     static_cast<int>(PyTuple_GET_SIZE(items.ptr())), place, memory);
 }
 
 Value tensors_from_sequence(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {

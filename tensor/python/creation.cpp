@@ -164,14 +164,15 @@ class NestedNumbers {
   void collect(PyObject* object, std::size_t depth) {
     if (!is_sequence(object)) return collect_number(object, depth);
     check(depth < kMaxDims, "data is nested more than ", kMaxDims, " levels deep");
-    nb::object items = checked(PySequence_Fast(object, "expected a sequence"));
-    const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+    // A tuple of its own: reading a number may run code that changes the list.
+    nb::object items = checked(PySequence_Tuple(object));
+    const Py_ssize_t count = PyTuple_GET_SIZE(items.ptr());
     if (!complete_ && depth == shape_.size()) shape_.push_back(count);
     check(depth < shape_.size() && shape_[depth] == count, "nested sequences differ in length: expected ",
           depth < shape_.size() ? message(shape_[depth], " items") : "a number", " at depth ", depth,
           ", found ", count, " items");
     if (count == 0) complete_ = true;
-    for (Py_ssize_t i = 0; i < count; ++i) collect(PySequence_Fast_GET_ITEM(items.ptr(), i), depth + 1);
+    for (Py_ssize_t i = 0; i < count; ++i) collect(PyTuple_GET_ITEM(items.ptr(), i), depth + 1);
   }
 
   void collect_number(PyObject* object, std::size_t depth) {

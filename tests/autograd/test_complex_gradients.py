@@ -15,7 +15,7 @@ def _checked(function, *inputs):
 
 MASK = truth(2, 3)
 UNARY = """neg abs sign square reciprocal sqrt rsqrt exp expm1 log log1p log2 log10 sin cos tan asin
-acos atan sinh cosh tanh sigmoid conj angle""".split()
+acos atan sinh cosh tanh asinh acosh atanh sigmoid conj angle""".split()
 
 
 @pytest.mark.parametrize("name", UNARY)

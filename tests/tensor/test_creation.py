@@ -129,3 +129,11 @@ def test_more_memory_than_there_is():
 @pytest.mark.parametrize("scalar", [np.float64(1.5), np.float32(1.5), np.int32(3), np.bool_(True)])
 def test_numpy_scalars_keep_their_type(scalar):
     assert rl.tensor(scalar).numpy().dtype == scalar.dtype
+
+
+@pytest.mark.parametrize("diagonal", [2**63 - 1, 2**63 - 3, -(2**63), 2**40])
+def test_triangles_beyond_the_matrix(diagonal):
+    everything, nothing = rl.ones(3, 3).tolist(), rl.zeros(3, 3).tolist()
+    below, above = (everything, nothing) if diagonal > 0 else (nothing, everything)
+    assert rl.tril(rl.ones(3, 3), diagonal).tolist() == below
+    assert rl.triu(rl.ones(3, 3), diagonal).tolist() == above

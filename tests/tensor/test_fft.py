@@ -147,3 +147,9 @@ def test_no_lines():
 def test_wrong_arguments(function, error, words):
     with pytest.raises(error, match=words):
         function()
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+def test_a_length_below_one_is_refused(name):
+    with pytest.raises(ValueError, match="at least 1"):
+        getattr(rl.fft, name)(rl.ones(4), -1)

@@ -403,3 +403,22 @@ def test_data_looks_at_the_same_memory():
     assert x.tolist() == [2.0, 3.0] and not x.data.requires_grad
     x.data = rl.tensor([5.0, 6.0, 7.0])
     assert x.shape == (3,) and x.requires_grad
+
+
+class Clearing:
+    """A number that empties the list which it is in when it is read."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __index__(self):
+        self.numbers.clear()
+        return 1
+
+
+@pytest.mark.parametrize("read", [rl.zeros, lambda sizes: rl.ones(1).expand(sizes), rl.tensor])
+def test_a_list_may_change_while_it_is_read(read):
+    numbers = []
+    numbers += [Clearing(numbers), *[1] * 100]
+    with pytest.raises((ValueError, TypeError)):  # too many dimensions, or no number
+        read(numbers)

@@ -88,7 +88,7 @@ class _StatisticsNorm(Module):
     ) -> None:
         # The count came in version 2: a file from before has none.
         count = prefix + "num_batches_tracked"
-        if local_metadata.get("version", 2) in (None, 1) and self.num_batches_tracked is not None:
+        if local_metadata.get("version") in (None, 1) and self.num_batches_tracked is not None:
             state_dict.setdefault(count, rl.tensor(0))
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 

@@ -42,6 +42,13 @@ class dtype:
         self.is_floating_point = "float" in name
         self.is_complex = "complex" in name
 
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype; where it looks, so that `np.zeros(2, dtype=relume.float32)` works."""
+        if self.numpy is None:
+            raise AttributeError("NumPy has no bfloat16")
+        return self.numpy
+
     def __repr__(self) -> str:
         return f"relume.{self.name}"
 

@@ -162,3 +162,11 @@ def test_batch_norm_needs_more_than_one_value_per_channel_in_training():
     with pytest.raises(ValueError, match="more than one value per channel"):
         rl.nn.BatchNorm1d(4)(rl.ones(1, 4))
     assert rl.nn.BatchNorm1d(4).eval()(rl.ones(1, 4)).shape == (1, 4)
+
+
+def test_batch_norm_loads_a_checkpoint_of_before_batches_were_counted():
+    layer = rl.nn.BatchNorm1d(2)
+    state = dict(layer.state_dict())
+    del state["num_batches_tracked"]
+    assert str(layer.load_state_dict(state)) == "<All keys matched successfully>"
+    assert layer.num_batches_tracked.item() == 0

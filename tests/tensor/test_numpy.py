@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import relume as rl
+from relume.tensor import dtypes
 
 SHARED_TYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 
@@ -220,3 +221,10 @@ def test_resize_never_moves_memory_that_numpy_sees():
     pickled = rl.zeros(1000)
     t.storage().tensor().fill_(3)
     assert a.tolist() == [3, 3, 3, 3] and a.ctypes.data == address and pickled.numel() == 1000
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "float16", "float32", "complex128"])
+def test_numpy_takes_relumes_types(name):
+    kind = next(kind for kind in dtypes.ALL_DTYPES if kind.name == name)
+    assert np.dtype(kind) == np.dtype(name)
+    assert np.zeros(2, dtype=kind).dtype == np.dtype(name)

@@ -225,10 +225,7 @@ class CumulativeDistribution {
   void assign(const std::vector<double>& weights) {
     sums_.resize(weights.size());
     double total = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      check(weights[i] >= 0, "expected probabilities >= 0, got ", weights[i]);
-      sums_[i] = total += weights[i];
-    }
+    for (std::size_t i = 0; i < weights.size(); ++i) sums_[i] = total += weights[i];
     check(total > 0 && std::isfinite(total), "expected probabilities with a positive sum, got a sum of ",
           total);
     for (double& sum : sums_) sum /= total;
@@ -272,9 +269,6 @@ void multinomial(Generator& generator, const Tensor& probabilities, int64_t coun
       for (int64_t i = 0; i < categories; ++i) weights[i] = static_cast<double>(first[i * stride]);
     });
     distribution.assign(weights);
-    const int64_t possible = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
-    check(replacement || count <= possible, "cannot draw ", count, " samples without replacement: only ", possible,
-          " categories have a positive probability");
     for (int64_t i = 0; i < count; ++i) {
       int64_t index = distribution.find(generator.uniform());
       if (!replacement) distribution.remove(index);

@@ -15,7 +15,6 @@ from relume.distributions.parameters import (
     clamped,
     exactly_one,
     logits_of,
-    times_log,
 )
 
 
@@ -144,8 +143,8 @@ class Geometric(ProbabilityDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = self._checked(value, self._parameter.dtype)
-        return times_log(value, 1 - self.probs) + rl.log(self.probs)
+        return rl.xlogy(value, 1 - self.probs) + rl.log(self.probs)
 
     def entropy(self) -> Tensor:
         failure = 1 - self.probs
-        return -(times_log(failure, failure) + times_log(self.probs, self.probs)) / self.probs
+        return -(rl.xlogy(failure, failure) + rl.xlogy(self.probs, self.probs)) / self.probs

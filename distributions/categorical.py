@@ -111,7 +111,7 @@ class Categorical(CategoryDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         indices = self._checked(value, rl.int64)
         logits = self.logits
-        shape = rl.zeros(logits.shape[:-1]).add(rl.zeros(indices.shape)).shape
+        shape = rl.broadcast_shapes(logits.shape[:-1], indices.shape)
         logits = logits.expand((*shape, self.category_count))
         return logits.gather(-1, indices.expand(shape).unsqueeze(-1)).squeeze(-1)
 

@@ -9,9 +9,7 @@ from relume import Tensor
 from relume.distributions import constraints
 from relume.distributions.constraints import Constraint
 from relume.distributions.distribution import Distribution, Shape, positive_uniform
-from relume.distributions.parameters import broadcast_parameters
-
-_EULER = 0.57721566490153286
+from relume.distributions.parameters import EULER, broadcast_parameters
 
 
 def standard_exponential(shape: Shape, dtype: object) -> Tensor:
@@ -126,7 +124,7 @@ class Weibull(Distribution):
 
     def entropy(self) -> Tensor:
         k = self.concentration
-        return _EULER * (1 - k.reciprocal()) + rl.log(self.scale / k) + 1
+        return EULER * (1 - k.reciprocal()) + rl.log(self.scale / k) + 1
 
 
 class Pareto(Distribution):

@@ -19,11 +19,10 @@ from relume.distributions.gamma import Gamma
 from relume.distributions.location_scale import Cauchy, Gumbel, Laplace, Uniform
 from relume.distributions.multivariate_normal import MultivariateNormal
 from relume.distributions.normal import HalfNormal, LogNormal, Normal
-from relume.distributions.parameters import sum_last, times_log
+from relume.distributions.parameters import EULER, sum_last
 
 Divergence = Callable[[Any, Any], Tensor]
 _TABLE: dict[tuple[type, type], Divergence] = {}
-_EULER = 0.57721566490153286
 
 
 def register_kl(p_type: type, q_type: type) -> Callable[[Divergence], Divergence]:
@@ -82,7 +81,7 @@ def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
 def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     if p.event_shape != q.event_shape:
         raise ValueError(f"the vectors differ in length: {p.event_shape} and {q.event_shape}")
-    batch = (rl.zeros(p.batch_shape) + rl.zeros(q.batch_shape)).shape
+    batch = rl.broadcast_shapes(p.batch_shape, q.batch_shape)
     size = p.event_shape[0]
     scales = [d.scale_tril.expand((*batch, size, size)) for d in (p, q)]
     trace = rl.linalg.solve_triangular(scales[1], scales[0], upper=False).square().sum((-2, -1))
@@ -120,9 +119,7 @@ def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
 def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
     ratio = p.scale / q.scale
     shift = (q.loc - p.loc) / q.scale
-    return (
-        -rl.log(ratio) - shift + ratio * _EULER + rl.exp(shift + rl.lgamma(1 + ratio)) - 1 - _EULER
-    )
+    return -rl.log(ratio) - shift + ratio * EULER + rl.exp(shift + rl.lgamma(1 + ratio)) - 1 - EULER
 
 
 @register_kl(Exponential, Exponential)
@@ -172,8 +169,8 @@ def _beta(p: Beta, q: Beta) -> Tensor:
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     one, zero = p.probs, 1 - p.probs
-    yes = times_log(one, one) - one * -rl.softplus(-q.logits)
-    no = times_log(zero, zero) - zero * -rl.softplus(q.logits)
+    yes = rl.xlogy(one, one) + one * rl.softplus(-q.logits)
+    no = rl.xlogy(zero, zero) + zero * rl.softplus(q.logits)
     return yes + no
 
 

@@ -9,9 +9,7 @@ from relume import Tensor
 from relume.distributions import constraints
 from relume.distributions.constraints import Constraint
 from relume.distributions.distribution import Distribution, Shape, positive_uniform
-from relume.distributions.parameters import broadcast_parameters, epsilon
-
-_EULER = 0.57721566490153286
+from relume.distributions.parameters import EULER, broadcast_parameters, epsilon
 
 
 class Uniform(Distribution):
@@ -218,7 +216,7 @@ class Gumbel(_LocationScale):
 
     @property
     def mean(self) -> Tensor:
-        return self.loc + self.scale * _EULER
+        return self.loc + self.scale * EULER
 
     @property
     def variance(self) -> Tensor:
@@ -240,4 +238,4 @@ class Gumbel(_LocationScale):
         return self.loc - self.scale * rl.log(-rl.log(rl.as_tensor(value)))
 
     def entropy(self) -> Tensor:
-        return rl.log(self.scale) + (1 + _EULER)
+        return rl.log(self.scale) + (1 + EULER)

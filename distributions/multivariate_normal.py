@@ -57,7 +57,7 @@ class MultivariateNormal(Distribution):
             )
         dtype = common_dtype((loc, matrix))
         size = loc.shape[-1]
-        batch = (rl.zeros(loc.shape[:-1]) + rl.zeros(matrix.shape[:-2])).shape
+        batch = rl.broadcast_shapes(loc.shape[:-1], matrix.shape[:-2])
         self.loc = loc.to(dtype).expand((*batch, size))
         self._matrix = matrix.to(dtype).expand((*batch, size, size))
         super().__init__(batch, (size,), validate_args)
@@ -114,7 +114,7 @@ class MultivariateNormal(Distribution):
 
     def squared_distance(self, difference: Tensor) -> Tensor:
         """The squared Mahalanobis distance of vectors from the mean."""
-        shape = (rl.zeros(difference.shape[:-1]) + rl.zeros(self.batch_shape)).shape
+        shape = rl.broadcast_shapes(difference.shape[:-1], self.batch_shape)
         size = self.event_shape[0]
         scale = self._scale.expand((*shape, size, size))
         column = difference.expand((*shape, size)).unsqueeze(-1)

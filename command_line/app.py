@@ -78,13 +78,40 @@ def run(
         typer.Option(metavar="Y.npy", help="Where the output goes; .npz for a table."),
     ] = None,
     layers: Annotated[bool, typer.Option("--layers", help="Print what each layer gave.")] = False,
+    save_layers: Annotated[
+        Path | None,
+        typer.Option(metavar="L.npz", help="Where the outputs of all layers go, by path."),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OTHER.npz",
+            help="Outputs to compare with, by path; marks the first layer that differs "
+            "(exit code 1).",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="With --compare: how much of the largest value may differ.")
+    ] = 1e-5,
     select: Select = "",
     json: Json = False,
 ) -> None:
     """Run a network of a file on an array, in evaluate mode."""
     from relume.command_line.run import run as carry_out
 
-    carry_out(file, input=input, output=output, layers=layers, select=select, json=json)
+    agrees = carry_out(
+        file,
+        input=input,
+        output=output,
+        layers=layers,
+        save_layers=save_layers,
+        compare=compare,
+        tolerance=tolerance,
+        select=select,
+        json=json,
+    )
+    if not agrees:
+        raise typer.Exit(NO)
 
 
 @app.command(epilog="Example:  relume convert model.t7 model.safetensors")

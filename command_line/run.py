@@ -11,41 +11,63 @@ import numpy as np
 
 import relume
 from relume import legacy_nn
-from relume.command_line.output import Stopwatch, print_table, status
+from relume.command_line.layers import describe, print_layers
+from relume.command_line.output import Stopwatch, status
 from relume.converters import object_tree
 from relume.converters.atomic import replacing
 
 
 def run(
-    file: Path, *, input: Path, output: Path | None, layers: bool, select: str, json: bool
-) -> None:
+    file: Path,
+    *,
+    input: Path,
+    output: Path | None,
+    layers: bool,
+    save_layers: Path | None,
+    compare: Path | None,
+    tolerance: float,
+    select: str,
+    json: bool,
+) -> bool:
+    """Returns False when the layers were compared and one differs."""
     given = read_input(input)
-    if output is not None and output.suffix not in (".npy", ".npz"):
-        raise ValueError(f"--output should end in .npy or .npz, got {str(output)!r}")
+    check_endings(output, save_layers, compare)
     with status(f"reading {file}"):
         network = find_network(relume.load(file), select)
     network.evaluate()
+    given = cast(given, dtype_of(network))
+    is_traced = layers or save_layers is not None or compare is not None
     watch = Stopwatch()
     with status("running"), relume.no_grad():
-        result = network.forward(cast(given, dtype_of(network)))
+        trace = network.forward(given, trace=True) if is_traced else None
+        result = trace.output if trace is not None else network.forward(given)
     seconds = watch.seconds()
-    rows = layer_rows(network) if layers else []
+    differences = trace.compare(compare, tolerance) if compare is not None else []
     if output is not None:
         write_output(output, result)
+    if save_layers is not None:
+        trace.save(save_layers)
     if json:
         answer = {"output": shape_of(result), "seconds": seconds}
-        if layers:
-            answer["layers"] = rows
+        if trace is not None:
+            answer["layers"] = describe(trace, differences)
         print(json_format.dumps(answer))
-        return
-    if layers:
-        print_table(
-            LAYER_COLUMNS, [layer_texts(row) for row in rows], right=frozenset({"mean", "largest"})
-        )
-        print()
-    target = f", written to {output}" if output is not None else ""
-    size = shape_text(shape_of(result))
-    print(f"{network.torch_typename}: output {size} in {seconds:.3f} s{target}")
+    else:
+        if trace is not None:
+            print_layers(trace, differences)
+            print()
+        target = f", written to {output}" if output is not None else ""
+        size = shape_text(shape_of(result))
+        print(f"{network.torch_typename}: output {size} in {seconds:.3f} s{target}")
+    return not any(difference.differs for difference in differences)
+
+
+def check_endings(output: Path | None, save_layers: Path | None, compare: Path | None) -> None:
+    if output is not None and output.suffix not in (".npy", ".npz"):
+        raise ValueError(f"--output should end in .npy or .npz, got {str(output)!r}")
+    for option, path in (("--save-layers", save_layers), ("--compare", compare)):
+        if path is not None and path.suffix != ".npz":
+            raise ValueError(f"{option} should name an .npz file, got {str(path)!r}")
 
 
 def find_network(root: Any, path: str) -> Any:
@@ -132,36 +154,6 @@ def write_output(path: Path, result: Any) -> None:
         else:
             named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays, start=1)}
             np.savez(file, **named)
-
-
-LAYER_COLUMNS = ["path", "layer", "output", "mean", "largest"]
-
-
-def layer_rows(network: Any) -> list[dict[str, Any]]:
-    """One row per layer that ran: what it gave. Numbers that JSON lacks (NaN) are None."""
-    rows = []
-    for node in object_tree.walk(network, skip_scratch=True):
-        if not isinstance(node.value, legacy_nn.Module) or node.same_as is not None:
-            continue
-        output = node.value.output
-        tensors = [tensor for tensor in legacy_nn.nested.tensors_in(output) if tensor.numel()]
-        if not tensors:
-            continue
-        values = np.concatenate([tensor.numpy().ravel().astype(np.float64) for tensor in tensors])
-        row: dict[str, Any] = {"path": node.path or "(root)", "layer": node.value.torch_typename}
-        row["output"] = shape_of(output)
-        row["mean"], row["largest"] = finite(values.mean()), finite(np.abs(values).max())
-        rows.append(row)
-    return rows
-
-
-def finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def layer_texts(row: dict[str, Any]) -> list[str]:
-    numbers = ["nan" if row[key] is None else f"{row[key]:.4g}" for key in ("mean", "largest")]
-    return [row["path"], row["layer"], shape_text(row["output"]), *numbers]
 
 
 def shape_text(shape: list) -> str:

@@ -41,6 +41,7 @@ from relume.legacy_nn import (
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import lookup, register, registered_names
+from relume.legacy_nn.tracing import trace
 from relume.legacy_nn.types import get_default_tensor_type, set_default_tensor_type
 
 _ROOMS = (
@@ -77,6 +78,7 @@ __all__ = [
     "register",
     "registered_names",
     "set_default_tensor_type",
+    "trace",
 ]
 
 

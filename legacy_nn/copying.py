@@ -8,6 +8,7 @@ from typing import Any
 from relume import Storage, Tensor
 from relume.converters.table import Table
 from relume.legacy_nn.flattening import storage_key
+from relume.legacy_nn.tracing import Watched
 from relume.legacy_nn.types import DTYPES
 
 
@@ -135,7 +136,7 @@ def fill(source: Any, target: Any, copy: Callable[[Any], Any]) -> None:
     else:
         fields = fields_of(target)
         for key, value in fields_of(source).items():
-            fields[key] = copy(value)
+            fields[key] = value.for_copy(target) if isinstance(value, Watched) else copy(value)
 
 
 def cast(root: Any, typename: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
-from relume.legacy_nn import copying, flattening, nested
+from relume.legacy_nn import copying, flattening, nested, tracing
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
@@ -196,17 +196,20 @@ class Module:
 
     # ---- Torch7's protocol: forward ----
 
-    def forward(self, input: Activation) -> Activation:
+    def forward(self, input: Activation, *, trace: bool = False) -> Activation:
         """Torch7's forward: the output, which is also kept in `self.output`.
 
         Args:
             input: a tensor, or a table (Table, list or tuple) of tensors.
+            trace: give a `tracing.Trace` instead, with what every layer gave.
 
         >>> import relume as rl
         >>> from relume import legacy_nn as nn
         >>> nn.Square().forward(rl.tensor([3.0])).tolist()
         [9.0]
         """
+        if trace:
+            return tracing.trace(self, input)
         return self.updateOutput(input)
 
     @derived

@@ -142,14 +142,36 @@ def test_run_prints_layers(relume, tmp_path):
     arguments = ["run", path, "--select", "cases[1].module", "--input", tmp_path / "x.npy"]
     code, out, _ = relume(*arguments, "--layers")
     assert code == 0
-    assert out.splitlines()[0].split() == ["path", "layer", "output", "mean", "largest"]
-    assert "modules.1" in out
+    columns = ["path", "layer", "output", "min", "max", "mean", "std", "nan", "inf", "ms"]
+    assert out.splitlines()[0].split() == columns
+    assert "root.modules[1]" in out
     code, out, _ = relume(*arguments, "--layers", "--json")
     answer = json.loads(out)
     assert answer["output"] == list(case.output.shape)
-    assert answer["layers"][0]["path"] == "(root)"
-    assert answer["layers"][0]["output"] == answer["output"]
-    assert all(isinstance(layer["largest"], float) for layer in answer["layers"])
+    assert answer["layers"][-1]["path"] == "root"
+    assert answer["layers"][-1]["output"] == answer["output"]
+    assert all(isinstance(layer["mean"], float) for layer in answer["layers"])
+
+
+def test_run_compares_layers_with_those_of_another_run(relume, tmp_path):
+    path = DATA / "nn" / "Sequential.t7"
+    np.save(tmp_path / "x.npy", rl.load(path).cases[1].input.numpy())
+    arguments = ["run", path, "--select", "cases[1].module", "--input", tmp_path / "x.npy"]
+    layers = tmp_path / "layers.npz"
+    assert relume(*arguments, "--save-layers", layers)[0] == 0
+    code, out, _ = relume(*arguments, "--compare", layers)
+    assert code == 0 and "outputs agree" in out
+    with np.load(layers) as archive:
+        arrays = dict(archive)
+    arrays["root.modules[2]"] = arrays["root.modules[2]"] + 1
+    np.savez(layers, **arrays)
+    code, out, _ = relume(*arguments, "--compare", layers)
+    assert code == 1
+    assert "the first output that differs is that of root.modules[2]: it differs by 1" in out
+    marked = [line for line in out.splitlines() if "FIRST" in line]
+    assert len(marked) == 1 and marked[0].startswith("root.modules[2]")
+    code, _, err = relume(*arguments, "--compare", tmp_path / "x.npy")
+    assert code == 2 and ".npz" in err
 
 
 def test_run_asks_which_network_is_meant(relume, tmp_path):

@@ -11,6 +11,8 @@ Dimensions and labels count from 1, as in Torch7. `layer(x)` is the modern face,
 (5, 2)
 """
 
+from types import ModuleType
+
 from relume.legacy_nn import (
     aliases,
     char_rnn,
@@ -18,6 +20,7 @@ from relume.legacy_nn import (
     container,
     convolution,
     criterion,
+    cudnn,
     distances,
     dropout,
     fractional_pooling,
@@ -72,6 +75,7 @@ _ROOMS = (
 __all__ = [
     "Module",
     "UnknownModuleError",
+    "cudnn",
     "get_default_tensor_type",
     "lookup",
     "optim",
@@ -83,14 +87,26 @@ __all__ = [
 
 
 def _publish() -> None:
-    """Makes every registered class of nn a name of this package."""
+    """Makes every registered class of nn a name of this package, and every one of another
+    package a name of a module called like that package."""
     for typename in registered_names():
         package, _, name = typename.rpartition(".")
         if package == "nn":
             globals()[name] = registry.lookup(typename)
             __all__.append(name)
+        elif package and package.isidentifier():
+            setattr(_package(package), name, registry.lookup(typename))
+
+
+def _package(name: str) -> ModuleType:
+    """`legacy_nn.onmt`, for classes that files call onmt.X."""
+    if not isinstance(globals().get(name), ModuleType):
+        globals()[name] = ModuleType(f"{__name__}.{name}", f"The classes of the package {name}.")
+        __all__.append(name)
+    return globals()[name]
     globals().update(Node=gmodule.Node, tables=plane_layers.tables)
 
 
-_publish()
 aliases.register_aliases()
+cudnn.names.register_names()
+_publish()

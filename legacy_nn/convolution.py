@@ -182,7 +182,7 @@ class SpatialDilatedConvolution(SpatialConvolution):
             (self.dH, self.dW),
             (self.padH, self.padW),
             (self.dilationH, self.dilationW),
-            1,
+            self.groups,
         )
 
     def _geometry_text(self) -> str:
@@ -241,7 +241,13 @@ class SpatialFullConvolution(PlaneLayer):
             adj_w = (target.shape[-1] + 2 * self.padW - self.kW) % self.dW
         self._check_input(input)
         return rl.conv_transpose2d(
-            input, weight, bias, (self.dH, self.dW), (self.padH, self.padW), (adj_h, adj_w)
+            input,
+            weight,
+            bias,
+            (self.dH, self.dW),
+            (self.padH, self.padW),
+            (adj_h, adj_w),
+            self.groups,
         )
 
     def _geometry_text(self) -> str:
@@ -261,6 +267,7 @@ class TemporalConvolution(Module):
     """
 
     dW = 1
+    padH = 0  # frames of zeros at both ends, which only cudnn's class has
 
     def __init__(
         self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = None
@@ -281,6 +288,8 @@ class TemporalConvolution(Module):
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         size = self.inputFrameSize
+        if self.padH and isinstance(input, Tensor) and input.ndim in (2, 3):
+            input = rl.pad(input, [0, 0, int(self.padH), int(self.padH)])
         if input.ndim not in (2, 3) or input.shape[-1] != size or input.shape[-2] < self.kW:
             raise ValueError(
                 f"{self}: expected at least {self.kW} frames of size {size} (Tx{size}, or "

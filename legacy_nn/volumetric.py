@@ -28,6 +28,7 @@ class Volumetric(Module):
 
     dT = dW = dH = 1
     padT = padW = padH = 0
+    groups = 1
     kT: int
     kW: int
     kH: int
@@ -92,7 +93,8 @@ class VolumetricConvolution(Volumetric):
         self.reset()
 
     def _weight_shape(self) -> tuple:
-        return (self.nOutputPlane, self.nInputPlane, self.kT, self.kH, self.kW)
+        planes = int(self.nInputPlane) // int(self.groups)
+        return (self.nOutputPlane, planes, self.kT, self.kH, self.kW)
 
     def reset(self, stdv: float | None = None) -> None:
         fan_in = self.kT * self.kW * self.kH * self.nInputPlane
@@ -103,9 +105,8 @@ class VolumetricConvolution(Volumetric):
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         check_volumes(self, input, int(self.nInputPlane))
         weight = weight.reshape(tuple(int(n) for n in self._weight_shape()))
-        return rl.conv3d(
-            input, weight, bias, self._sizes("d"), self._sizes("pad"), self._sizes("dilation")
-        )
+        steps, pads, gaps = (self._sizes(kind) for kind in ("d", "pad", "dilation"))
+        return rl.conv3d(input, weight, bias, steps, pads, gaps, int(self.groups))
 
     def __str__(self) -> str:
         planes = f"{self.nInputPlane} -> {self.nOutputPlane}"
@@ -344,6 +345,9 @@ class VolumetricAveragePooling(Volumetric):
     """
 
     parameter_names = ()
+    # What only cudnn's class has beside padT, padW, padH.
+    ceil_mode = False
+    count_include_pad = True
 
     def __init__(
         self,
@@ -360,7 +364,14 @@ class VolumetricAveragePooling(Volumetric):
 
     def compute(self, input: Tensor) -> Tensor:
         check_volumes(self, input)
-        return rl.avg_pool3d(input, self._sizes("k"), self._sizes("d"))
+        return rl.avg_pool3d(
+            input,
+            self._sizes("k"),
+            self._sizes("d"),
+            self._sizes("pad"),
+            bool(self.ceil_mode),
+            bool(self.count_include_pad),
+        )
 
     def __str__(self) -> str:
         text = "x".join(str(n) for n in self._numbers("k"))

@@ -1,0 +1,242 @@
+"""Which class of `nn` each class of cudnn is, and what differs in fields and constructors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from relume import Tensor
+from relume.legacy_nn import registry
+from relume.legacy_nn.aliases import make_alias
+from relume.legacy_nn.types import new_parameter
+
+# Fields of cudnn that say how the GPU did it, not what it computed.
+GPU_FIELDS = (
+    "nElem",
+    "iSize",
+    "iDesc",
+    "oDesc",
+    "oDescForBias",
+    "weightDesc",
+    "biasDesc",
+    "convDesc",
+    "poolDesc",
+    "LRNDesc",
+    "input_slice",
+    "output_slice",
+    "input_offset",
+    "output_offset",
+    "weight_offset",
+    "extraBuffer",
+    "scaleT",
+    "algorithm",
+    "algType",
+    "fmode",
+    "bdmode",
+    "bwmode",
+    "fwdAlgType",
+    "bwdDataAlgType",
+    "bwdFilterAlgType",
+    "fastest_mode",
+    "workspace_limit",
+    "iteration",
+    "__iteration",
+)
+
+# ---- fields of a file -> fields of nn ----
+
+
+def drop_gpu_fields(fields: dict) -> None:
+    """Removes what only a GPU needs."""
+    for name in GPU_FIELDS:
+        fields.pop(name, None)
+    if isinstance(fields.get("mode"), str):
+        del fields["mode"]
+
+
+def reshape_weights(names: tuple[str, ...]) -> Callable[[dict], None]:
+    """Some files have weights in one row; nn keeps them as planes x planes x kernel.
+
+    Args:
+        names: the fields that are the sizes of the weights; planes of the second are per group.
+    """
+
+    def convert(fields: dict) -> None:
+        weight, groups = fields.get("weight"), int(fields.get("groups") or 1)
+        if not isinstance(weight, Tensor) or any(fields.get(name) is None for name in names):
+            return
+        shape = [int(fields[name]) for name in names]
+        shape[1] //= groups
+        for name in ("weight", "gradWeight"):
+            value = fields.get(name)
+            if isinstance(value, Tensor) and value.numel() == weight.numel():
+                is_right = tuple(value.shape) == tuple(shape)
+                fields[name] = value if is_right else value.reshape(tuple(shape))
+
+    return convert
+
+
+def average_by_mode(fields: dict) -> None:
+    """cudnn's average pooling says by `mode` whether padding counts."""
+    fields.setdefault("divide", True)
+    mode = fields.get("mode")
+    if isinstance(mode, str) and "AVERAGE" in mode:
+        fields["count_include_pad"] = "EXCLUDE" not in mode
+
+
+def bounds_from_ceiling(fields: dict) -> None:
+    """ClippedReLU(ceiling) is HardTanh(0, ceiling)."""
+    fields["min_val"] = 0
+    fields["max_val"] = fields.get("ceiling", 6)
+
+
+def small_k(fields: dict) -> None:
+    """The first versions of cudnn's normalisations called k by a capital."""
+    if fields.get("K") is not None:
+        fields["k"] = fields.pop("K")
+
+
+def frames_from_planes(fields: dict) -> None:
+    """cudnn convolves sequences as planes of one column: its height is the time."""
+    fields["kW"], fields["dW"] = fields.get("kH", 1), fields.get("dH", 1)
+    weight, frame = fields.get("weight"), fields.get("outputFrameSize")
+    if isinstance(weight, Tensor) and weight.ndim != 2 and frame is not None:
+        fields["weight"] = weight.reshape((int(frame), -1))
+
+
+# ---- constructors that differ from those of nn ----
+
+
+def init_convolution(self: Any, planes: int, outputs: int, *sizes: Any) -> None:
+    """(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)"""
+    kW, kH, dW, dH, padW, padH, groups = [*sizes, *[None] * (7 - len(sizes))]
+    self._nn_class.__init__(self, planes, outputs, kW, kH, dW, dH, padW or 0, padH or 0)
+    self.groups = groups or 1
+    if planes % self.groups or outputs % self.groups:
+        raise ValueError(
+            f"{self.torch_typename}: {self.groups} groups must divide nInputPlane ({planes}) and "
+            f"nOutputPlane ({outputs})"
+        )
+    if self.groups > 1:
+        shape = (outputs, planes // self.groups, kH, kW)
+        self.weight, self.gradWeight = new_parameter(*shape), new_parameter(*shape)
+        self.reset()
+
+
+def init_volumetric(self: Any, planes: int, outputs: int, *sizes: Any) -> None:
+    """(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)"""
+    sizes = (*sizes, *[None] * (9 - len(sizes)))
+    pads = [pad or 0 for pad in sizes[6:9]]
+    self._nn_class.__init__(self, planes, outputs, *sizes[:6], *pads)
+
+
+def init_average_pooling(self: Any, kW: int, kH: int, dW: Any = None, dH: Any = None, *pads: Any):
+    """(kW, kH, dW, dH, padW, padH): steps are the size of the window by default."""
+    self._nn_class.__init__(self, kW, kH, dW or kW, dH or kH, *pads)
+
+
+def init_volumetric_pooling(self: Any, kT: int, kW: int, kH: int, *sizes: Any) -> None:
+    """(kT, kW, kH, dT, dW, dH, padT, padW, padH)"""
+    sizes = (*sizes, *[None] * (6 - len(sizes)))
+    self._nn_class.__init__(self, kT, kW, kH, *sizes[:3])
+    self.padT, self.padW, self.padH = (pad or 0 for pad in sizes[3:6])
+
+
+def init_clipped(self: Any, ceiling: float, inplace: bool = False) -> None:
+    """(ceiling, inplace)"""
+    self._nn_class.__init__(self, 0, ceiling, inplace)
+    self.ceiling = ceiling
+
+
+def init_normalization(self: Any, size: int = 5, *rest: Any) -> None:
+    """(size, alpha, beta, k)"""
+    self._nn_class.__init__(self, size, *rest)
+
+
+def init_temporal(
+    self: Any, frame: int, outputs: int, kH: int, dH: int | None = None, padH: int | None = None
+) -> None:
+    """(inputFrameSize, outputFrameSize, kH, dH, padH)"""
+    self._nn_class.__init__(self, frame, outputs, kH, dH)
+    self.padH = padH or 0
+
+
+def init_soft_maximum(self: Any, fast: bool = False) -> None:
+    """(fast): how the GPU does it."""
+    self._nn_class.__init__(self)
+
+
+# ---- the table ----
+
+
+class Row(NamedTuple):
+    """A class of cudnn.
+
+    Attributes:
+        name: its name in cudnn.
+        target: its name in nn, when that is another.
+        conversion: makes its fields those of nn.
+        constructor: when it takes other arguments.
+    """
+
+    name: str
+    target: str | None = None
+    conversion: Callable[[dict], None] | None = None
+    constructor: Callable[..., None] | None = None
+
+
+PLANES = ("nOutputPlane", "nInputPlane", "kH", "kW")
+VOLUMES = ("nOutputPlane", "nInputPlane", "kT", "kH", "kW")
+ROWS = [
+    Row("ReLU"),
+    Row("ReLUInPlace", "ReLU", lambda fields: fields.update(inplace=True)),
+    Row("Tanh"),
+    Row("Sigmoid"),
+    Row("ClippedReLU", "HardTanh", bounds_from_ceiling, init_clipped),
+    Row("SoftMax", None, None, init_soft_maximum),
+    Row("LogSoftMax", None, None, init_soft_maximum),
+    Row("SpatialSoftMax", None, None, init_soft_maximum),
+    Row("SpatialLogSoftMax", None, None, init_soft_maximum),
+    Row("SpatialConvolution", None, reshape_weights(PLANES), init_convolution),
+    Row("SpatialDilatedConvolution", None, reshape_weights(PLANES)),
+    Row("SpatialFullConvolution"),
+    Row("TemporalConvolution", None, frames_from_planes, init_temporal),
+    Row("VolumetricConvolution", None, reshape_weights(VOLUMES), init_volumetric),
+    Row("VolumetricDilatedConvolution", None, reshape_weights(VOLUMES)),
+    Row("VolumetricFullConvolution"),
+    Row("SpatialMaxPooling"),
+    Row("SpatialAveragePooling", None, average_by_mode, init_average_pooling),
+    Row("VolumetricMaxPooling"),
+    Row("VolumetricAveragePooling", None, average_by_mode, init_volumetric_pooling),
+    Row("SpatialCrossMapLRN", None, small_k, init_normalization),
+    Row("SpatialDivisiveNormalization", "SpatialCrossMapLRN", small_k, init_normalization),
+    Row("BatchNormalization"),
+    Row("SpatialBatchNormalization"),
+    Row("VolumetricBatchNormalization"),
+    Row("Dropout"),
+]
+
+
+def register_names() -> None:
+    """Registers every class of cudnn whose counterpart in nn is there."""
+    for row in ROWS:
+        target = registry.lookup(f"nn.{row.target or row.name}")
+        if target is not None:
+            make_alias(f"cudnn.{row.name}", target, conversion_of(row), members_of(row, target))
+
+
+def conversion_of(row: Row) -> Callable[[dict], None]:
+    def convert(fields: dict) -> None:
+        if row.conversion is not None:
+            row.conversion(fields)
+        drop_gpu_fields(fields)
+
+    return convert
+
+
+def members_of(row: Row, target: type) -> dict[str, Any]:
+    members: dict[str, Any] = {"_nn_class": target}
+    if row.constructor is not None:
+        members["__init__"] = row.constructor
+        members["__doc__"] = f"`nn.{target.__name__}`. Arguments: {row.constructor.__doc__}"
+    return members

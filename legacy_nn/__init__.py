@@ -96,6 +96,7 @@ def _publish() -> None:
             __all__.append(name)
         elif package and package.isidentifier():
             setattr(_package(package), name, registry.lookup(typename))
+    globals().update(Node=gmodule.Node, tables=plane_layers.tables)
 
 
 def _package(name: str) -> ModuleType:
@@ -104,7 +105,6 @@ def _package(name: str) -> ModuleType:
         globals()[name] = ModuleType(f"{__name__}.{name}", f"The classes of the package {name}.")
         __all__.append(name)
     return globals()[name]
-    globals().update(Node=gmodule.Node, tables=plane_layers.tables)
 
 
 aliases.register_aliases()

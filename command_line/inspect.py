@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import relume
+from relume import legacy_nn
 from relume.command_line.output import bytes_text, console, print_lines, print_table, status
 from relume.command_line.tree import Tree
 from relume.converters import object_tree, t7
@@ -24,6 +25,10 @@ def inspect(file: Path, *, depth: int, everything: bool, select: str, json: bool
         nodes = object_tree.walk(root)
         tree = Tree(nodes)
         summary = {**describe_file(content), **summarise(tree)}
+        summary["clones"] = [
+            {"text": str(clones), "count": len(clones), "paths": clones.paths}
+            for clones in legacy_nn.find_clones(root)
+        ]
     if json:
         described = [describe(position, tree) for position in range(len(nodes))]
         print(json_format.dumps({"file": str(file), **summary, "objects": described}, default=str))
@@ -122,6 +127,10 @@ def print_summary(file: Path, summary: dict[str, Any]) -> None:
         for name, count in summary["classes"].items()
     ]
     print_table(["class", "objects", ""], rows, right=frozenset({"objects"}))
+    for clones in summary["clones"]:
+        print(
+            f"\n{clones['text']}, which share its parameters: {', '.join(clones['paths'][:3])}, ..."
+        )
     form = summary["encoding"]
     if form == "binary":
         form += f" with {summary['long_size']}-byte longs, {summary['byte_order']}-endian"

@@ -42,10 +42,10 @@ def run(
         trace = network.forward(given, trace=True) if is_traced else None
         result = trace.output if trace is not None else network.forward(given)
     seconds = watch.seconds()
-    differences = trace.compare(compare, tolerance) if compare is not None else []
+    differences = trace.compare(compare, tolerance) if trace and compare is not None else []
     if output is not None:
         write_output(output, result)
-    if save_layers is not None:
+    if trace is not None and save_layers is not None:
         trace.save(save_layers)
     if json:
         answer = {"output": shape_of(result), "seconds": seconds}

@@ -41,6 +41,8 @@ from relume.legacy_nn import (
     table_layers,
     volumetric,
 )
+from relume.legacy_nn.clones import find_clones
+from relume.legacy_nn.collapsing import CellUse, collapse_clones, expand_clones
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import lookup, register, registered_names
@@ -73,9 +75,13 @@ _ROOMS = (
 )
 
 __all__ = [
+    "CellUse",
     "Module",
     "UnknownModuleError",
+    "collapse_clones",
     "cudnn",
+    "expand_clones",
+    "find_clones",
     "get_default_tensor_type",
     "lookup",
     "optim",

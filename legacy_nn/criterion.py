@@ -43,7 +43,9 @@ class Criterion(Module):
     def __call__(self, input: Activation, target: Any = None) -> Any:
         return self.compute(input, target)
 
-    def forward(self, input: Activation, target: Any = None) -> Any:
+    def forward(  # type: ignore[override]
+        self, input: Activation, target: Any = None
+    ) -> Any:
         """The value for an input and a target, a Python number (also `self.output`)."""
         return self.updateOutput(input, target)
 

@@ -52,11 +52,18 @@ def statistics_of(tensor: Tensor) -> Statistics:
     values = tensor.detach().to(rl.float64).numpy()
     finite = values[np.isfinite(values)]
     nan = int(np.isnan(values).sum())
-    numbers = [float("nan")] * 4
-    if finite.size:
-        numbers = [float(f(finite)) for f in (np.min, np.max, np.mean, np.std)]
-    dtype = str(tensor.dtype).removeprefix("relume.")
-    return Statistics(tuple(tensor.shape), dtype, *numbers, nan, values.size - finite.size - nan)
+    if not finite.size:
+        finite = np.full(1, np.nan)
+    return Statistics(
+        shape=tuple(tensor.shape),
+        dtype=str(tensor.dtype).removeprefix("relume."),
+        min=float(finite.min()),
+        max=float(finite.max()),
+        mean=float(finite.mean()),
+        std=float(finite.std()),
+        nan=nan,
+        inf=int(np.isinf(values).sum()),
+    )
 
 
 class TracedLayer:

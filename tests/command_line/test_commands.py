@@ -106,6 +106,14 @@ def test_inspect_counts_the_parameters_of_legacy_files(relume, path):
         assert json.loads(out)["parameters"] == expected["parameters"]
 
 
+def test_inspect_names_clones_of_one_cell(relume):
+    path = DATA / "nngraph" / "lstm_unrolled.t7"
+    code, out, _ = relume("inspect", path, "--select", "cases[1].module")
+    assert code == 0
+    assert "4 clones of one LSTM cell" in out
+    assert "cases.1.module" not in out and "1, 2, 3" in out
+
+
 # ---- run ----
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
@@ -323,7 +324,11 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     def load(owner: Lua, path: bytes) -> Any:
         return rl.load(os.fsdecode(path))
 
+    def import_module(owner: Lua, name: bytes) -> Any:
+        return importlib.import_module("relume.bridge.packages." + name.decode())
+
     python[b"load"] = guarded(load)
+    python[b"import"] = guarded(import_module)
     python[b"call"] = guarded(call)
     python[b"get"] = guarded(get)
     python[b"set"] = guarded(set_value)

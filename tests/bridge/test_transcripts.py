@@ -41,7 +41,7 @@ def transcript(script: Path) -> bytes:
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in UNSUPPORTED])
 def test_prints_what_torch7_printed(name):
     script = FOLDER / f"{name}.lua"
-    assert transcript(script).decode() == script.with_suffix(".out").read_text()
+    assert transcript(script) == script.with_suffix(".out").read_bytes()
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))

@@ -24,7 +24,7 @@ local select, unpack, concat = select, unpack, table.concat
 local bridge = {}
 
 -- Set by Python: call(handle, kinds, ...), get(handle, name), set(handle, name, kinds, value),
--- text(handle), traceback(handle), load(path).
+-- text(handle), traceback(handle), load(path), import(name).
 local python = {}
 bridge.python = python
 
@@ -174,9 +174,14 @@ function decode(kinds, ...)
    return unpack(values, 1, count)
 end
 
--- torch.load: objects that Python reads and builds here.
+-- Objects of a file that Python reads and builds here.
 function bridge.python_load(path)
    return raise_or_return(python.load(path))
+end
+
+-- The Python half of a Lua package: a module of bridge/packages.
+function bridge.import(name)
+   return raise_or_return(python.import(name))
 end
 
 ----------------------------------------------------------------------------------------

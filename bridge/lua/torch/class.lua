@@ -7,6 +7,7 @@ local class = {}
 local metatables = {}  -- by name
 local names = {}       -- by metatable
 local constructors = {}  -- by metatable: the table that is called
+local classes = {}       -- metatables by constructor
 local raw_type = type
 
 ----------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ end
 -- A constructor table: calling it makes an object, fields of the class shine through.
 local function new_constructor(mt)
    local constructor = {}
-   constructors[mt] = constructor
+   constructors[mt], classes[constructor] = constructor, mt
    return setmetatable(constructor, {
       __index = function(_, key) return find(mt, key) end,
       __newindex = function(_, key, value) rawset(mt, key, value) end,
@@ -256,7 +257,7 @@ end
 -- Does `value` belong to the class, or a child of it? `wanted` is a class name, a pattern
 -- (whole name, unless it carries an anchor), a constructor table or a metatable.
 function class.isTypeOf(value, wanted)
-   local mt = metatable_of(value)
+   local mt = metatable_of(value) or classes[value]
    local matches
    if raw_type(wanted) == 'string' then
       local pattern = wanted
@@ -265,9 +266,6 @@ function class.isTypeOf(value, wanted)
    else
       local name_wanted = wanted.__typename
       function matches(name) return name == name_wanted end
-   end
-   if not mt then
-      return raw_type(wanted) == 'string' and class.type(value) == wanted
    end
    while mt do
       if names[mt] and matches(names[mt]) then return true end

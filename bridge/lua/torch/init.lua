@@ -20,6 +20,8 @@ require 'torch.products'
 require 'torch.select_ops'
 require 'torch.random'
 require 'torch.Timer'
+require 'torch.CmdLine'
+require 'torch.Tester'
 local views = require 'torch.views'
 
 tensor.operators = maths.operators
@@ -88,11 +90,6 @@ for _, row in ipairs(types.rows) do
    mt.real = function(self) return self:type(create.default.tensor_class) end
 end
 
--- An object of a file, read by the Python side, which knows every format that Torch7 wrote.
-function torch.load(path, format)
-   return require('relume.bridge').python_load(path)
-end
-
 -- Threads belong to the core; these keep old scripts running.
 function torch.setnumthreads() end
 function torch.getnumthreads() return 1 end
@@ -117,6 +114,11 @@ function include(file, depth)
    local folder = source:match('^@(.*)/[^/]*$') or '.'
    return dofile(folder .. '/' .. file)
 end
+
+-- Files and objects in them.
+require 'torch.file.DiskFile'
+require 'torch.file.MemoryFile'
+require 'torch.file.objects'
 
 -- From here on scripts see tensors as userdata, as they were in Torch7.
 type = class.lua_type

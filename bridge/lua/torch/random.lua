@@ -81,7 +81,9 @@ functions.manualSeed = with_generator(function(seed)
    C.relume_manual_seed(ffi.cast('uint64_t', ffi.cast('int64_t', seed)))
 end)
 functions.seed = with_generator(function() return tonumber(C.relume_seed()) end)
-functions.initialSeed = with_generator(function() return tonumber(C.relume_initial_seed()) end)
+functions.initialSeed = with_generator(function()
+   return tonumber(ffi.cast('int64_t', C.relume_initial_seed()))
+end)
 
 functions.getRNGState = with_generator(function()
    shapes.shape[0] = tonumber(C.relume_rng_state_size())
@@ -97,6 +99,15 @@ functions.setRNGState = with_generator(function(state)
    if C.relume_set_rng_state(bytes._storage._data + bytes._offset, state._numel) < 0 then core.fail() end
    return state
 end)
+
+function Generator:write(file)
+   file:writeByte(functions.getRNGState(self):storage())
+end
+
+function Generator:read(file)
+   local size = tonumber(C.relume_rng_state_size())
+   functions.setRNGState(self, torch.ByteTensor(file:readByte(size)))
+end
 
 ----------------------------------------------------------------------------------------
 -- Distributions: a number each as functions of torch, a fill as methods.
@@ -237,17 +248,20 @@ function functions.multinomialAliasSetup(p, state)
    return state
 end
 
--- As in Torch7, an alias counts from 0 and a category that is kept from 1.
+-- As in Torch7, an alias counts from 0 and a category that is kept from 1, and each call takes
+-- one from the aliases: only the first is a draw from the probabilities.
 functions.multinomialAlias = with_generator(function(result, state)
    if tensor_row(result) ~= long_row or type(state) ~= 'table' then
       errors.invalid_arguments(2, result, state)
    end
    local aliases, kept = state[1], state[2]
    local count = aliases:size(1)
-   return result:apply(function()
+   result:apply(function()
       local i = math.floor(C.relume_uniform(0, count)) + 1
       return C.relume_bernoulli(kept[i]) == 1 and i or aliases[i]
    end)
+   aliases:add(-1)
+   return result
 end)
 
 return Generator

@@ -43,6 +43,13 @@ function storage.from_table(row, list)
    return result
 end
 
+-- The bytes of a string.
+function storage.of_text(row, text)
+   local result = storage.new(row, #text)
+   ffi.copy(result._data, text, #text)
+   return result
+end
+
 -- `size` elements of another storage from `offset` on: the same memory, not resizable.
 local function part_of(row, parent, offset, size)
    local available = size_of(parent)
@@ -52,8 +59,13 @@ local function part_of(row, parent, offset, size)
    return core.adopt_storage(C.relume_storage_part(parent, offset - 1, size))
 end
 
+local function python_memory()
+   return require('relume.bridge').import('memory')
+end
+
 -- Makes the constructor of one class; the forms are those of Torch7's manual:
--- (), (size), (table), (storage [, offset [, size]]), (text).
+-- (), (size), (size, address), (table), (storage [, offset [, size]]),
+-- (file name [, shared [, size]]).
 local function constructor(row)
    return function(first, second, size)
       if first == nil then return storage.new(row, 0) end
@@ -61,15 +73,13 @@ local function constructor(row)
       if kind == 'table' then return storage.from_table(row, first) end
       if kind == 'number' then
          if type(second) == 'number' then
-            error('bad argument #2 (a storage on an address is not supported)', 2)
+            return python_memory().at_address(second, row.class, first)
          end
          if not (first >= 0) then error('bad argument #1 (invalid size)', 2) end
          return storage.new_small_zeroed(row, first)
       end
       if kind == 'string' then
-         local result = storage.new(row, #first)
-         ffi.copy(result._data, first, #first)
-         return result
+         return python_memory().map_file(first, row.class, second or false, size)
       end
       local source = core.storage_row(first)
       if source == row then return part_of(row, first, second or 1, size) end
@@ -153,9 +163,6 @@ function methods.type(self, name)
    if name == class.typename(self) then return self end
    return methods.copy(wanted():resize(size_of(self)), self)
 end
-
-function methods.write() error('a storage is written by torch.save', 2) end
-function methods.read() error('a storage is read by torch.load', 2) end
 
 for _, row in ipairs(types.rows) do
    methods[row.class:lower()] = function(self) return methods.type(self, row.storage_class) end

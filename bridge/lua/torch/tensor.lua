@@ -451,9 +451,6 @@ function methods.map2(self, first, second, f)
    return map(self, {first, second}, f)
 end
 
-function methods.write() error('a tensor is written by torch.save', 2) end
-function methods.read() error('a tensor is read by torch.load', 2) end
-
 for name, view in pairs(views) do
    if type(view) == 'function' and name ~= 'element' then methods[name] = view end
 end

@@ -18,6 +18,7 @@ from relume.legacy_nn import (
     char_rnn,
     composite,
     container,
+    convert,
     convolution,
     criterion,
     cudnn,
@@ -25,6 +26,7 @@ from relume.legacy_nn import (
     dropout,
     fractional_pooling,
     gmodule,
+    kmeans,
     linear,
     lookup_table,
     margin_criterion,
@@ -38,8 +40,12 @@ from relume.legacy_nn import (
     registry,
     selection,
     shape_layers,
+    simplex_criterion,
+    sparse_layers,
     table_layers,
     volumetric,
+    weight_norm,
+    wrappers,
 )
 from relume.legacy_nn.clones import find_clones
 from relume.legacy_nn.collapsing import CellUse, collapse_clones, expand_clones
@@ -72,6 +78,12 @@ _ROOMS = (
     plane_layers,
     volumetric,
     fractional_pooling,
+    convert,
+    kmeans,
+    simplex_criterion,
+    sparse_layers,
+    weight_norm,
+    wrappers,
 )
 
 __all__ = [

@@ -422,3 +422,39 @@ class ZipTableOneToMany(TableLayer):
     def compute(self, input: Activation) -> Activation:
         value, others = self._elements(input, 2)[:2]
         return table([table([value, other]) for other in elements(others)])
+
+
+@register("nn.CriterionTable")
+class CriterionTable(TableLayer):
+    """The value of a criterion for {input, target}; no gradient goes to the target.
+
+    Args:
+        criterion: the criterion.
+    """
+
+    def __init__(self, criterion: Any) -> None:
+        super().__init__()
+        self.criterion = criterion
+        self.gradInput = table([criterion.gradInput])
+
+    def children(self) -> list[Any]:
+        return [self.criterion]
+
+    def compute(self, input: Activation) -> Tensor:
+        value, target = self._elements(input, 2)[:2]
+        return self.criterion(value, nested.map_tensors(Tensor.detach, target))
+
+    def updateOutput(self, input: Activation) -> Any:
+        value, target = self._elements(input, 2)[:2]
+        self.output = self.criterion.forward(value, target)
+        return self.output
+
+    def updateGradInput(self, input: Activation, gradOutput: Any) -> Activation:
+        value, target = self._elements(input, 2)[:2]
+        gradient = self.criterion.backward(value, target)
+        if len(self.gradInput):  # clearState empties the table, and Torch7 leaves it so
+            self.gradInput = table([gradient])
+        return self.gradInput
+
+    def accGradParameters(self, input: Activation, gradOutput: Any, scale: float = 1) -> None:
+        pass

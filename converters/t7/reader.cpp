@@ -232,6 +232,7 @@ bool Reader::deliver(Item item) {
       return --frame.remaining == 0;
     case FrameKind::object:
       deliver_fields(frame, item);
+      if (frame.info->has_header && ++frame.position == 1) return false;
       return !continue_early(frame);
     case FrameKind::early:
       return deliver_early(frame, item);

@@ -33,9 +33,10 @@ class LuaError(RuntimeError):
         self.lua_traceback = lua_traceback
 
     def __str__(self) -> str:
+        told = str(self.args[0])  # the message, and what those who passed it on have added
         if not self.lua_traceback:
-            return self.message
-        return f"{self.message}\nLua stack:\n{self.lua_traceback}"
+            return told
+        return f"{told}\nLua stack:\n{self.lua_traceback}"
 
 
 def note_lua_stack(error: BaseException, stack: str) -> None:

@@ -77,10 +77,12 @@ class TorchObject:
         del self.fields[name]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"cannot run an object of class {self.torch_typename}: there is no Python class for "
-            f"it. Give one to relume.load(path, classes={{{self.torch_typename!r}: YourClass}})"
-        )
+        """Raises UnknownModuleError, which says what it is and how to supply its class."""
+        from relume.legacy_nn.errors import not_runnable
+
+        raise not_runnable(self)
+
+    forward = backward = updateOutput = updateGradInput = __call__
 
     @reprlib.recursive_repr("{...}")
     def __repr__(self) -> str:

@@ -38,9 +38,16 @@ class Criterion(Module):
         self.output = 0
 
     def compute(self, input: Activation, target: Any) -> Tensor:
-        raise NotImplementedError(f"{self.torch_typename} does not say how it computes its output")
+        raise NotImplementedError(
+            f"{self.torch_typename} does not say how it computes its output: write "
+            "compute(self, input, target) or updateOutput(self, input, target)"
+        )
 
     def __call__(self, input: Activation, target: Any = None) -> Any:
+        if self._own_forward:
+            from relume.legacy_nn.protocol_function import apply_criterion
+
+            return apply_criterion(self, input, target)
         return self.compute(input, target)
 
     def forward(  # type: ignore[override]

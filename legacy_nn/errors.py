@@ -4,27 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
+from relume.legacy_nn import registry
+from relume.legacy_nn.known_packages import package_of
 from relume.legacy_nn.nested import describe
 
 
-class UnknownModuleError(RuntimeError):
+class UnknownModuleError(NotImplementedError):
     """A module whose class is not known was to be run."""
 
 
-# Which project a class name comes from, by its prefix.
-PACKAGES = {
-    "nn": "Torch's nn, or a project that adds to it",
-    "nnx": "the nnx package",
-    "inn": "the imagine-nn package (szagoruyko/imagine-nn)",
-    "cudnn": "the cudnn bindings (soumith/cudnn.torch)",
-    "cunn": "the cunn package",
-    "dpnn": "Element-Research/dpnn",
-    "onmt": "OpenNMT (OpenNMT/OpenNMT)",
-    "fbnn": "facebook/fbnn",
-    "stn": "the spatial transformer package (qassemoquab/stnbhwd)",
-    "w2nn": "waifu2x (nagadomi/waifu2x)",
-    "autograd": "the autograd package (twitter/torch-autograd)",
-}
+def unknown_class(typename: str) -> UnknownModuleError:
+    """The error for running an object of a class that nobody has supplied.
+
+    >>> from relume.legacy_nn.errors import unknown_class
+    >>> print(unknown_class("nn.AddScalar"))
+    cannot run nn.AddScalar, a class of the project that wrote the file.
+    Supply it before loading, as a Python class:
+        @relume.legacy_nn.register("nn.AddScalar")
+        class AddScalar(relume.legacy_nn.Module):
+            def compute(self, input): ...  # its fields are attributes
+    or as the project's Lua source: relume.load(path, lua=["AddScalar.lua"])
+    """
+    package = package_of(typename)
+    defined = (
+        f"which {package} defines" if package else "a class of the project that wrote the file"
+    )
+    name = typename.rpartition(".")[2]
+    return UnknownModuleError(
+        f"cannot run {typename}, {defined}.\n"
+        "Supply it before loading, as a Python class:\n"
+        f'    @relume.legacy_nn.register("{typename}")\n'
+        f"    class {name}(relume.legacy_nn.Module):\n"
+        "        def compute(self, input): ...  # its fields are attributes\n"
+        f'or as the project\'s Lua source: relume.load(path, lua=["{name}.lua"])'
+    )
 
 
 def not_runnable(module: Any) -> Exception:
@@ -32,18 +45,12 @@ def not_runnable(module: Any) -> Exception:
     typename = getattr(module, "torch_typename", None)
     if typename is None:
         return TypeError(f"expected a module, got a {type(module).__name__}")
-    package, _, _ = typename.rpartition(".")
-    origin = PACKAGES.get(package.split(".")[0]) if package else None
-    defined = (
-        f", which {origin} defines" if origin else ", a class of the project that wrote the file"
-    )
-    return UnknownModuleError(
-        f"cannot run {typename}{defined}. Supply it as a Python class:\n"
-        f'    @relume.legacy_nn.register("{typename}")\n'
-        f"    class {typename.rpartition('.')[2]}(relume.legacy_nn.Module):\n"
-        "        def compute(self, input): ...\n"
-        "before loading the file"
-    )
+    if registry.lookup(typename) is not None:
+        return UnknownModuleError(
+            f"cannot run an object of class {typename} that was read before the class was "
+            "registered: load the file again"
+        )
+    return unknown_class(typename)
 
 
 def name_layer(error: Exception, layer: Any, input: Any) -> None:

@@ -69,3 +69,27 @@ def apply_protocol(module: Any, input: Activation, parameters: list, gradients: 
     outputs = Protocol.apply(call, *nested.tensors_in(input), *parameters)
     remaining = iter(outputs if isinstance(outputs, tuple) else (outputs,))
     return nested.map_tensors(lambda _: next(remaining), call.output)
+
+
+class CriterionProtocol(rl.autograd.Function):
+    """Runs a criterion's updateOutput forwards, its updateGradInput backwards."""
+
+    @staticmethod
+    def forward(ctx: Any, criterion: Any, input: Activation, target: Any, *tensors: Tensor) -> Any:
+        ctx.call = criterion, input, target
+        with rl.no_grad():
+            value = criterion.updateOutput(input, target)
+        return rl.tensor(float(value), dtype=tensors[0].dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        criterion, input, target = ctx.call
+        criterion.updateOutput(input, target)  # it may have been used for something else since
+        pairs = nested.pair_up(input, criterion.updateGradInput(input, target))
+        return (None, None, None, *[own * gradient for _, own in pairs])
+
+
+def apply_criterion(criterion: Any, input: Activation, target: Any) -> Tensor:
+    """Applies a criterion with methods of its own, on the tape."""
+    plain = nested.map_tensors(Tensor.detach, input)
+    return CriterionProtocol.apply(criterion, plain, target, *nested.tensors_in(input))

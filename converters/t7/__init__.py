@@ -92,7 +92,8 @@ def load(
             `_load_fields(fields, version)` is called, or without one the fields become
             attributes. A function is called for an object to fill. `{"nn.Linear": TorchObject}`
             keeps a class raw.
-        lua: a Lua runtime for the functions of the file; not used yet.
+        lua: Lua code that defines classes of the file: the path of a Lua file, a list of them, or
+            a `relume.bridge.Lua` that has run the code. Layers of these classes run in Lua.
 
     Raises:
         FileFormatError: it is no Torch7 file, or a damaged one; the message says what it is.
@@ -105,6 +106,7 @@ def load(
     >>> load(path)
     42
     """
+    classes = _with_lua(classes, lua)
     file = read(path, all=False, long_size=long_size, classes=classes)
     _warn_of_left_over(file, os.fspath(path), stacklevel=3)
     return file.objects[0]
@@ -128,6 +130,7 @@ def load_all(
     >>> load_all(path)
     [42, True]
     """
+    classes = _with_lua(classes, lua)
     return read(path, all=True, long_size=long_size, classes=classes).objects
 
 
@@ -267,6 +270,15 @@ def _collector_paused() -> Iterator[None]:
 def _is_all_zeros(found: dict[str, Any], head: bytes) -> bool:
     """Nil is four zero bytes; more zeros are what a broken download left behind."""
     return found["objects"][0] is None and len(head) > 8 and not head.strip(b"\0")
+
+
+def _with_lua(classes: Classes | None, lua: Any) -> Classes | None:
+    """The classes given, and behind them those that Lua code defines."""
+    if lua is None:
+        return classes
+    from relume.bridge.classes import classes_of
+
+    return {**classes_of(lua), **(classes or {})}
 
 
 def _finder(classes: Classes | None) -> Callable[[str], Any]:

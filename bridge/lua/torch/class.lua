@@ -234,6 +234,25 @@ function class.getmetatable(name)
    if mt and not undefined[mt] then return mt end
 end
 
+-- All classes that somebody has defined, and (nearest first) what one is derived from.
+function class.defined_names()
+   local list = {}
+   for name, mt in pairs(metatables) do
+      if rawget(mt, '__factory') then list[#list + 1] = name end
+   end
+   table.sort(list)
+   return list
+end
+
+function class.ancestors(name)
+   local list, mt = {}, getmetatable(metatables[name])
+   while mt and names[mt] do
+      list[#list + 1] = names[mt]
+      mt = getmetatable(mt)
+   end
+   return list
+end
+
 function class.setmetatable(object, name)
    local mt = metatables[name]
    if not mt then error('unknown typename ' .. tostring(name), 2) end

@@ -39,6 +39,9 @@ RELUME_API int relume_call_into(int op, const relume_value* values, int count,
 /* The in-place form: the first argument is the result. */
 RELUME_API int relume_call_in_place(int op, const relume_value* values, int count);
 
+/* The address of a function of the BLAS library, such as "dgesv_" of its LAPACK; NULL: there is none. */
+RELUME_API void* relume_blas_function(const char* name);
+
 /* Tensors. dtype numbers are those of enum DType in tensor/dtype.h. */
 RELUME_API relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* shape);
 /* A tensor without elements and without a storage, as torch.Tensor() makes it: shape (0). */

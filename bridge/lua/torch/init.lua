@@ -17,6 +17,9 @@ local tensor = require 'torch.tensor'
 local create = require 'torch.create'
 require 'torch.reduce'
 require 'torch.products'
+require 'torch.decompositions'
+require 'torch.convolutions'
+require 'torch.distances'
 require 'torch.select_ops'
 require 'torch.random'
 require 'torch.Timer'
@@ -87,6 +90,7 @@ torch.setdefaulttensortype 'torch.DoubleTensor'
 -- `real` is the element type that a half, or any tensor, computes in.
 for _, row in ipairs(types.rows) do
    local mt = class.getmetatable(row.tensor_class)
+   mt.torch = maths.functions
    mt.real = function(self) return self:type(create.default.tensor_class) end
 end
 

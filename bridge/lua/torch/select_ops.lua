@@ -41,8 +41,12 @@ local function index_select(result, x, dim, index)
    return value
 end
 
+-- With a result in front the answer is the index, as in Torch7.
 function methods.all.index(a, b, c, d)
-   if is_tensor(b) then return index_select(a, b, c, d) end
+   if is_tensor(b) then
+      index_select(a, b, c, d)
+      return d
+   end
    return index_select(nil, a, b, c)
 end
 

@@ -26,6 +26,7 @@ from relume.legacy_nn import (
     dropout,
     fractional_pooling,
     gmodule,
+    graph_nodes,
     kmeans,
     linear,
     lookup_table,
@@ -114,7 +115,7 @@ def _publish() -> None:
             __all__.append(name)
         elif package and package.isidentifier():
             setattr(_package(package), name, registry.lookup(typename))
-    globals().update(Node=gmodule.Node, tables=plane_layers.tables)
+    globals().update(Node=graph_nodes.Node, tables=plane_layers.tables)
 
 
 def _package(name: str) -> ModuleType:

@@ -64,20 +64,39 @@ def name_layer(error: Exception, layer: Any, input: Any) -> None:
     error.args = (f"{text}: {message}; the input was {describe(input)}", *error.args[1:])
 
 
-def locate(error: Exception, parent: Any, index: int) -> None:
-    """Adds the path of the module that raised an error to the error's message."""
+def locate(error: Exception, parent: Any, index: int, name: str | None = None) -> None:
+    """Adds the path of the module that raised an error to the error's message.
+
+    Args:
+        error: what was raised.
+        parent: the container that ran the module.
+        index: the module's place in the container, from 0.
+        name: of the module's node in a graph.
+    """
     path = [index, *getattr(error, "module_path", [])]
     message = getattr(error, "module_message", None)
-    if message is None:
+    if message is None:  # the innermost module: what it says stays
         message = str(error.args[0]) if error.args else type(error).__name__
+        place = described_place(parent.children()[index], name)
+    else:
+        place = error.module_place  # type: ignore[attr-defined]
     modules = "".join(f".modules[{step + 1}]" for step in path)
-    module = parent
-    for step in path:
-        module = module.children()[step]
-    typename = getattr(module, "torch_typename", type(module).__name__)
     try:
         error.module_path = path  # type: ignore[attr-defined]
         error.module_message = message  # type: ignore[attr-defined]
-        error.args = (f"{message}\n  in root{modules} ({typename})", *error.args[1:])
+        error.module_place = place  # type: ignore[attr-defined]
+        error.args = (f"{message}\n  in root{modules} {place}", *error.args[1:])
     except AttributeError:
         pass  # an exception class that takes no more attributes: leave it as it is
+
+
+def described_place(module: Any, name: str | None) -> str:
+    """A module in an error: its class, its printed form and the name of its node."""
+    typename = getattr(module, "torch_typename", type(module).__name__)
+    printed = str(module).split("\n")[0].removesuffix(" {")
+    parts = [f"({typename})"]
+    if printed != typename and not printed.startswith("<"):
+        parts.append(printed)
+    if name:
+        parts.append(f'named "{name}"')
+    return " ".join(parts)

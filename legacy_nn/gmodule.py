@@ -1,9 +1,4 @@
-"""nngraph: networks as graphs of modules.
-
-In a graph's nodes, the table `data` is what counts: `data.module` is what the node runs,
-`data.mapindex` lists the `data` of the nodes whose outputs it gets, in order,
-`data.selectindex` says which element of its input a node passes on.
-"""
+"""nngraph's gModule: a network that is a graph of modules."""
 
 from __future__ import annotations
 
@@ -12,133 +7,21 @@ from functools import partial
 from typing import Any
 
 from relume import Tensor
-from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Container
 from relume.legacy_nn.errors import locate, not_runnable
+from relume.legacy_nn.graph_nodes import (
+    Layout,
+    Node,
+    connect,
+    label_of,
+    name_of,
+    sources_of,
+    topological_order,
+)
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
-
-
-class GraphObject:
-    """The base of the objects that a graph is made of; attributes are fields."""
-
-    torch_typename = "graph.Object"
-
-    def _load_fields(self, fields: dict, version: int | None = None) -> None:
-        self.__dict__.update(fields)
-
-    def __repr__(self) -> str:
-        return f"{self.torch_typename}({self.__dict__.get('id', '')})"
-
-
-@register("graph.Graph")
-class Graph(GraphObject):
-    """Nodes and edges."""
-
-
-@register("graph.Edge")
-class Edge(GraphObject):
-    """From one node to another."""
-
-
-@register("graph.Node")
-class GraphNode(GraphObject):
-    """A node of a graph that is not a network."""
-
-
-@register("nngraph.Node")
-class Node(GraphObject):
-    """A node of a network: `nn.Tanh()(node)` makes one.
-
-    >>> from relume import legacy_nn as nn
-    >>> x = nn.Identity()()
-    >>> y = nn.Tanh()(nn.Linear(3, 2)(x))
-    >>> nn.gModule([x], [y])
-    nn.gModule
-    """
-
-    data: Table
-
-    def __init__(self, module: Any = None) -> None:
-        self.data = Table()
-        self.data["mapindex"] = Table()
-        self.data["annotations"] = Table()
-        if module is not None:
-            self.data["module"] = module
-        self.children = Table()
-
-    @property
-    def inputs(self) -> list:
-        """The `data` of the nodes whose outputs it gets."""
-        return nested.elements(self.data["mapindex"])
-
-    def annotate(self, **annotations: Any) -> Node:
-        """Notes anything about the node, such as its name."""
-        for key, value in annotations.items():
-            self.data["annotations"][key] = value
-        return self
-
-    def split(self, count: int) -> tuple[Node, ...]:
-        """One node per element of the table that this node gives.
-
-        >>> from relume import legacy_nn as nn
-        >>> a, b = nn.Identity()().split(2)
-        """
-        middle = connect(Node(), [self])
-        middle.data["nSplitOutputs"] = count
-        parts = []
-        for index in range(1, count + 1):
-            part = connect(Node(), [middle])
-            part.data["selectindex"] = index
-            parts.append(part)
-        return tuple(parts)
-
-    def __neg__(self) -> Node:
-        from relume.legacy_nn.pointwise import MulConstant  # type: ignore[attr-defined]
-
-        return MulConstant(-1)(self)
-
-    def __add__(self, other: Node) -> Node:
-        from relume.legacy_nn.table_layers import CAddTable
-
-        return CAddTable()([self, other])
-
-    def __sub__(self, other: Node) -> Node:
-        from relume.legacy_nn.table_layers import CSubTable  # type: ignore[attr-defined]
-
-        return CSubTable()([self, other])
-
-    def __mul__(self, other: Node) -> Node:
-        from relume.legacy_nn.table_layers import CMulTable  # type: ignore[attr-defined]
-
-        return CMulTable()([self, other])
-
-
-def connect(node: Node, sources: list[Node]) -> Node:
-    """Lets a node get the outputs of others."""
-    mapindex = node.data["mapindex"]
-    for source in sources:
-        mapindex[len(mapindex) + 1] = source.data
-        source.children[len(source.children) + 1] = node
-    return node
-
-
-def is_node_call(inputs: tuple) -> bool:
-    """Are these the arguments of a call that makes a node: nothing, nodes, or a list of them?"""
-    if not inputs:
-        return True
-    first = inputs[0]
-    if isinstance(first, (list, tuple)) and first:
-        return all(isinstance(element, Node) for element in first)
-    return all(isinstance(element, Node) for element in inputs)
-
-
-def make_node(module: Module, inputs: tuple) -> Node:
-    """A node that runs a module on the outputs of other nodes."""
-    sources = list(inputs[0]) if inputs and isinstance(inputs[0], (list, tuple)) else list(inputs)
-    return connect(Node(module), sources)
 
 
 class Step:
@@ -153,24 +36,36 @@ class Step:
         self.select = data.get("selectindex")
 
 
-def topological_order(last: Any) -> list[Any]:
-    """The `data` tables that lead to `last`, every one after those that it needs."""
-    order: list[Any] = []
-    seen: set[int] = set()
-    stack = [(last, False)]
-    while stack:
-        data, is_finished = stack.pop()
-        if is_finished:
-            order.append(data)
-            continue
-        if id(data) in seen:
-            continue
-        seen.add(id(data))
-        stack.append((data, True))
-        mapindex = data.get("mapindex")
-        for source in reversed(nested.elements(mapindex) if mapindex is not None else []):
-            stack.append((source, False))
-    return order
+def check_nodes(inputs: list, outputs: list) -> None:
+    """Graphs are made of nodes that nothing else has taken as inputs."""
+    for kind, nodes in (("input", inputs), ("output", outputs)):
+        if not nodes:
+            raise ValueError(f"nn.gModule: there is no {kind} node")
+        for place, node in enumerate(nodes, 1):
+            if not isinstance(node, Node):
+                raise TypeError(
+                    f"nn.gModule: {kind} {place} should be a node, such as nn.Identity()() makes, "
+                    f"got a {type(node).__name__}"
+                )
+    for place, node in enumerate(inputs, 1):
+        if node.inputs:
+            raise ValueError(
+                f"nn.gModule: input {place}, {node.label()}, gets its input from elsewhere"
+            )
+
+
+def check_connections(inputs: list[Node], innode: Node, outnode: Node) -> None:
+    """Every input leads to an output, and nothing else is where an input is needed."""
+    order = topological_order(outnode.data)
+    needed = {id(data) for data in order}
+    for place, node in enumerate(inputs, 1):
+        if id(node.data) not in needed:
+            raise ValueError(f"nn.gModule: no output needs input {place}, {node.label()}")
+    for data in order:
+        if data is not innode.data and not sources_of(data):
+            raise ValueError(
+                f"nn.gModule: the node {label_of(data)} gets no input and is none of the inputs"
+            )
 
 
 @register("nn.gModule")
@@ -199,27 +94,26 @@ class gModule(Container):
         self._values = None
         return self
 
-    def __init__(self, inputs: list[Node], outputs: list[Node]) -> None:
+    def __init__(self, inputs: Any, outputs: Any) -> None:
         super().__init__()
+        inputs, outputs = nested.elements(inputs), nested.elements(outputs)
+        check_nodes(inputs, outputs)
         innode, outnode = Node(), Node()
-        if len(inputs) == 1:
-            self._enter(inputs[0], innode)
-        else:
-            for node, part in zip(inputs, innode.split(len(inputs)), strict=False):
-                self._enter(node, part)
-        connect(outnode, list(outputs))
-        self.innode, self.outnode = innode, outnode
+        parts = [innode] if len(inputs) == 1 else innode.split(len(inputs))
+        for node, part in zip(inputs, parts, strict=True):
+            connect(node, [part])
+        connect(outnode, outputs)
+        check_connections(inputs, innode, outnode)
+        layout = Layout(innode, outnode)
+        self.fg, self.bg = layout.forward, layout.backward
+        self.forwardnodes = nested.table(layout.forward_nodes)
+        self.backwardnodes = nested.table(layout.backward_nodes)
+        self.innode, self.outnode = innode, layout.backward_nodes[0]
         self.nInputs = len(inputs)
         self.verbose = False
         self.modules = [
-            data["module"] for data in topological_order(outnode.data) if data.get("module")
+            node.data["module"] for node in layout.forward_nodes if node.data.get("module")
         ]
-
-    @staticmethod
-    def _enter(node: Node, source: Node) -> None:
-        if node.inputs:
-            raise ValueError("nn.gModule: an input node gets its input from elsewhere")
-        connect(node, [source])
 
     # ---- the order of work ----
 
@@ -230,9 +124,7 @@ class gModule(Container):
             places = {id(data): place for place, data in enumerate(order)}
             steps = []
             for place, data in enumerate(order):
-                mapindex = data.get("mapindex")
-                sources = nested.elements(mapindex) if mapindex is not None else []
-                steps.append(Step(data, place, [places[id(source)] for source in sources]))
+                steps.append(Step(data, place, [places[id(s)] for s in sources_of(data)]))
             self._steps = steps
         return self._steps
 
@@ -247,8 +139,7 @@ class gModule(Container):
         order = [node.data for node in nested.elements(nodes)]
         seen: set[int] = set()
         for data in order:
-            mapindex = data.get("mapindex")
-            if any(id(s) not in seen for s in (nested.elements(mapindex) if mapindex else [])):
+            if any(id(source) not in seen for source in sources_of(data)):
                 return None
             seen.add(id(data))
         return order if id(self._out_data()) in seen else None
@@ -311,7 +202,14 @@ class gModule(Container):
     def _locate(self, error: Exception, module: Any) -> None:
         for index, own in enumerate(self.modules):
             if own is module:
-                return locate(error, self, index)
+                return locate(error, self, index, self._name_of(module))
+
+    def _name_of(self, module: Any) -> str | None:
+        """The name of the node that runs a module."""
+        for step in self.steps():
+            if step.data.get("module") is module:
+                return name_of(step.data)
+        return None
 
     def compute(self, input: Activation) -> Activation:
         given = self._walk_forward(input, lambda m, x: self._checked(m, lambda: m(x)))
@@ -403,8 +301,47 @@ class gModule(Container):
                     step.data[key] = None
         return super().clearState()
 
+    def to_dot(self, title: str = "G") -> str:
+        """The graph as text for Graphviz: `dot -Tsvg`.
+
+        >>> from relume import legacy_nn as nn
+        >>> x = nn.Identity()()
+        >>> print(nn.gModule([x], [nn.Tanh()(x)]).to_dot())
+        digraph G {
+          n1 [label="input"];
+          n2 [label="nn.Identity"];
+          n3 [label="nn.Tanh"];
+          n4 [label="output"];
+          n1 -> n2;
+          n2 -> n3;
+          n3 -> n4;
+        }
+        """
+        return dot_text(title, self.steps())
+
     def __str__(self) -> str:
         return self.__dict__.get("name") or self.torch_typename
+
+
+def dot_text(title: str, steps: list[Step]) -> str:
+    """Steps as nodes for Graphviz, with the attributes that `graphAttributes` notes."""
+    lines = []
+    for step in steps:
+        attributes = {"label": label_of(step.data)}
+        noted = step.data.get("annotations")
+        noted = noted.get("graphAttributes") if noted is not None else None
+        attributes.update({str(key): str(value) for key, value in (noted or {}).items()})
+        texts = [f"{key}={quoted(value)}" for key, value in attributes.items()]
+        lines.append(f"  n{step.index + 1} [{', '.join(texts)}];")
+    for step in steps:
+        lines += [f"  n{source + 1} -> n{step.index + 1};" for source in step.sources]
+    name = title if title.isidentifier() else quoted(title)
+    return "\n".join([f"digraph {name} {{", *lines, "}"])
+
+
+def quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 @register("nn.ModuleFromCriterion")

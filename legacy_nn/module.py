@@ -20,7 +20,7 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
-from relume.legacy_nn import copying, flattening, nested, tracing
+from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
@@ -157,10 +157,8 @@ class Module:
         (1, 1)
         """
         if len(inputs) != 1 or not isinstance(inputs[0], Tensor):
-            from relume.legacy_nn import gmodule
-
-            if gmodule.is_node_call(inputs):
-                return gmodule.make_node(self, inputs)
+            if graph_nodes.is_node_call(inputs):
+                return graph_nodes.make_node(self, inputs)
             if len(inputs) != 1:
                 raise TypeError(
                     f"{self.torch_typename} takes one input, a tensor or a table, not {len(inputs)}"
@@ -173,6 +171,16 @@ class Module:
         except Exception as error:
             name_layer(error, self, input)
             raise
+
+    def __neg__(self) -> Any:
+        """nngraph's short form of a node without inputs: `-module` is `module()`."""
+        return graph_nodes.make_node(self, ())
+
+    def __rsub__(self, nodes: Any) -> Any:
+        """nngraph's short form of a node: `[a, b] - module` is `module([a, b])`."""
+        if isinstance(nodes, (list, tuple)) and graph_nodes.is_node_call((nodes,)):
+            return graph_nodes.make_node(self, (nodes,))
+        return NotImplemented
 
     def _leaves(self) -> list:
         """The parameters, ready to be leaves of the tape, tied to their gradients."""

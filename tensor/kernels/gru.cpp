@@ -29,7 +29,7 @@ void gru_layer(Call& call) {
 
   layer.input_gates(input.data_as<const T>(), weight_ih.data_as<const T>(), data_or_null<T>(bias_ih), nullptr,
                     all_gates);
-  layer.fill_rows(data_or_null<T>(bias_hh), nullptr, from_hidden);
+  layer.fill_rows(data_or_null<T>(bias_hh), from_hidden);
   const PackedMatrix<T> recurrent(weight_hh.data_as<const T>(), hidden, gates, 1, hidden);
   const Buffer<T> scratch(steps.batch * hidden);
   layer.over_samples([&](int64_t first, int64_t last) {

@@ -49,8 +49,17 @@ void PackedMatrix<T>::add_product(const T* a, int64_t rows, T* result, T* scratc
   recurrent_loops<T>().add_product(a, rows, depth_, packed_.data(), columns_, result, scratch);
 }
 
+namespace {
+
 template <class T>
-void PackedMatrix<T>::add_long_product(const T* a, int64_t rows, T* result) const {
+void repeat_row(const T* row, int64_t rows, int64_t columns, T* result) {
+  for (int64_t i = 0; i < rows; i++) std::copy_n(row, columns, result + i * columns);
+}
+
+}  // namespace
+
+template <class T>
+void PackedMatrix<T>::long_product(const T* a, int64_t rows, const T* start, T* result) const {
   constexpr int64_t kBlock = 60;  // rows that stay near while all columns are computed
   const int64_t blocks = (rows + kBlock - 1) / kBlock;
   const Buffer<T> scratch(rows * depth_);
@@ -58,7 +67,9 @@ void PackedMatrix<T>::add_long_product(const T* a, int64_t rows, T* result) cons
                [&](int64_t begin, int64_t end) {
                  for (int64_t block = begin; block < end; block++) {
                    const int64_t row = block * kBlock, count = std::min(kBlock, rows - row);
-                   add_product(a + row * depth_, count, result + row * columns_, scratch.data() + row * depth_);
+                   T* block_result = result + row * columns_;
+                   repeat_row(start, count, columns_, block_result);
+                   add_product(a + row * depth_, count, block_result, scratch.data() + row * depth_);
                  }
                });
 }
@@ -87,21 +98,21 @@ void transposed_product(const T* a, int64_t a_columns, const T* b, int64_t b_col
 }  // namespace
 
 template <class T>
-void RecurrentLayer<T>::fill_rows(const T* bias1, const T* bias2, T* result) const {
-  std::vector<T> bias(gates);
-  for (int64_t j = 0; j < gates; j++) bias[j] = (bias1 ? bias1[j] : T(0)) + (bias2 ? bias2[j] : T(0));
-  for (int64_t i = 0; i < steps.total; i++) std::copy(bias.begin(), bias.end(), result + i * gates);
+void RecurrentLayer<T>::fill_rows(const T* bias, T* result) const {
+  bias ? repeat_row(bias, steps.total, gates, result) : (void)std::fill_n(result, steps.total * gates, T(0));
 }
 
 template <class T>
 void RecurrentLayer<T>::input_gates(const T* input, const T* weight, const T* bias1, const T* bias2,
                                     T* result) const {
-  fill_rows(bias1, bias2, result);
+  std::vector<T> bias(gates);
+  for (int64_t j = 0; j < gates; j++) bias[j] = (bias1 ? bias1[j] : T(0)) + (bias2 ? bias2[j] : T(0));
   if (gates * inputs >= kLargeMatrix) {
+    repeat_row(bias.data(), steps.total, gates, result);
     return gemm<T>(1, Matrix<const T>(input, steps.total, inputs), Matrix<const T>(weight, gates, inputs).transposed(),
                    1, Matrix<T>(result, steps.total, gates));
   }
-  PackedMatrix<T>(weight, inputs, gates, 1, inputs).add_long_product(input, steps.total, result);
+  PackedMatrix<T>(weight, inputs, gates, 1, inputs).long_product(input, steps.total, bias.data(), result);
 }
 
 template <class T>
@@ -117,8 +128,8 @@ void RecurrentLayer<T>::input_gradient(const T* grad_gates, const T* weight, T* 
     return gemm<T>(1, Matrix<const T>(grad_gates, steps.total, gates), Matrix<const T>(weight, gates, inputs), 0,
                    Matrix<T>(result, steps.total, inputs));
   }
-  std::fill_n(result, steps.total * inputs, T(0));
-  PackedMatrix<T>(weight, gates, inputs, inputs, 1).add_long_product(grad_gates, steps.total, result);
+  const std::vector<T> zeros(inputs);
+  PackedMatrix<T>(weight, gates, inputs, inputs, 1).long_product(grad_gates, steps.total, zeros.data(), result);
 }
 
 template <class T>

@@ -58,8 +58,8 @@ class PackedMatrix {
   PackedMatrix(const T* matrix, int64_t depth, int64_t columns, int64_t depth_stride, int64_t column_stride);
   // result += a (rows x depth) times the matrix; scratch holds rows x depth.
   void add_product(const T* a, int64_t rows, T* result, T* scratch) const;
-  // The same for many rows, over the threads.
-  void add_long_product(const T* a, int64_t rows, T* result) const;
+  // result = every row `start`, plus a times the matrix; for many rows, over the threads.
+  void long_product(const T* a, int64_t rows, const T* start, T* result) const;
 
  private:
   int64_t depth_, columns_;
@@ -72,8 +72,8 @@ struct RecurrentLayer {
   const Steps& steps;
   int64_t inputs, hidden, gates;  // widths of a row
 
-  // Every row the sum of two biases, which may be null.
-  void fill_rows(const T* bias1, const T* bias2, T* result) const;
+  // Every row a bias, which may be null.
+  void fill_rows(const T* bias, T* result) const;
   // Input's part of the gates for all steps at once: input weight' + biases.
   void input_gates(const T* input, const T* weight, const T* bias1, const T* bias2, T* result) const;
   // Every sample's state after its last step.

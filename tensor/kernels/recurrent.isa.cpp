@@ -40,6 +40,9 @@ void add_tile(const TileOperands<T>& operands, int64_t columns, T* result, int64
   const T *a = operands.a, *b = operands.b;
   const int64_t row_step = layout == Layout::rows ? operands.a_stride : 1;
   const int64_t depth_step = layout == Layout::packed ? kRows : layout == Layout::rows ? 1 : operands.a_stride;
+  // Long sequences of results are not near: they come while the sums are computed.
+#pragma GCC unroll 14
+  for (int i = 0; i < kRows; i++) __builtin_prefetch(result + i * stride, 1);
   V sum[kRows][kTileVectors] = {};
   for (int64_t k = 0; k < operands.depth; k++, a += depth_step, b += operands.b_stride) {
     V parts[kTileVectors];

@@ -1,4 +1,6 @@
 // Softmax along one dimension, its logarithm and their gradients.
+#include <algorithm>
+
 #include "tensor/copy.h"
 #include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/matmul.h"
@@ -29,6 +31,7 @@ struct Lines {
   template <class Function>
   void for_each_block(const Function& function) const {
     if (length == 0) return;
+    if (inner == 1 && length <= kMaxShortLine) return for_each_group(function);
     const int64_t blocks = (inner + kMaxLineWidth - 1) / kMaxLineWidth;
     const int64_t work = std::min(inner, kMaxLineWidth) * length * 4;
     parallel_for(0, outer * blocks, std::max<int64_t>(1, kParallelGrain / work),
@@ -37,6 +40,22 @@ struct Lines {
                      const int64_t first = i % blocks * kMaxLineWidth;
                      function(i / blocks * length * inner + first,
                               LineBlock{length, inner, std::min(kMaxLineWidth, inner - first)});
+                   }
+                 });
+  }
+
+ private:
+  // The same for short lines, which follow one another.
+  template <class Function>
+  void for_each_group(const Function& function) const {
+    constexpr int64_t kNear = 1024;  // elements that stay in the nearest cache
+    const int64_t group = std::clamp<int64_t>(kNear / length, 1, kMaxLineWidth);
+    const int64_t groups = (outer + group - 1) / group;
+    parallel_for(0, groups, std::max<int64_t>(1, kParallelGrain / (group * length * 4)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; i++) {
+                     const int64_t first = i * group;
+                     function(first * length, LineBlock{length, 1, std::min(group, outer - first)});
                    }
                  });
   }

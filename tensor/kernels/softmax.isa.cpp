@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "tensor/kernels/math.h"
 #include "tensor/kernels/softmax_loops.h"
 
@@ -5,7 +7,7 @@ namespace relume {
 namespace RELUME_ISA {
 namespace {
 
-// A block of lines comes in two forms, with the same functions: `fold` folds the elements of
+// A block of lines comes in three forms, with the same functions: `fold` folds the elements of
 // every line into one number, `for_each` visits all elements with their line.
 
 // One line, whose elements lie side by side.
@@ -55,7 +57,7 @@ class SideBySide {
 
   template <class A>
   struct Numbers {
-    alignas(64) A values[kMaxLineWidth] = {};
+    alignas(64) A values[kMaxLineWidth];
     A& operator[](int64_t line) { return values[line]; }
     const A& operator[](int64_t line) const { return values[line]; }
   };
@@ -80,6 +82,56 @@ class SideBySide {
   LineBlock block_;
 };
 
+// Short lines, one after the other.
+class ShortLines {
+ public:
+  explicit ShortLines(const LineBlock& block) : length_(block.length), count_(block.width) {}
+
+  template <class A>
+  using Numbers = SideBySide::Numbers<A>;
+  int64_t count() const { return count_; }
+
+  template <class A, class Add, class Element>
+  void fold(A start, const Add& add, const Element& element, Numbers<A>& result) const {
+    constexpr int64_t kLanes = 8;  // which the compiler keeps in vectors
+    for (int64_t line = 0, first = 0; line < count_; line++, first += length_) {
+      A total = start;
+      int64_t i = 0;
+      if (length_ >= kLanes) {
+        A lanes[kLanes];
+        for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] = element(first + lane);
+        for (i = kLanes; i + kLanes <= length_; i += kLanes) {
+          for (int64_t lane = 0; lane < kLanes; lane++) lanes[lane] = add(lanes[lane], element(first + i + lane));
+        }
+        for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+          for (int64_t lane = 0; lane < half; lane++) lanes[lane] = add(lanes[lane], lanes[lane + half]);
+        }
+        total = add(total, lanes[0]);
+      }
+      for (; i < length_; i++) total = add(total, element(first + i));
+      result[line] = total;
+    }
+  }
+
+  template <class Store>
+  void for_each(const Store& store) const {
+    for (int64_t line = 0, first = 0; line < count_; line++, first += length_) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < length_; i++) store(first + i, line);
+    }
+  }
+
+  // Without regard to lines, in full vectors.
+  template <class Store>
+  void for_each_element(const Store& store) const {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < count_ * length_; i++) store(i);
+  }
+
+ private:
+  int64_t length_, count_;
+};
+
 // Functions below take copies ([=]) of the numbers: stores to the result could change the originals
 // for all that the compiler knows. `larger` and `plus` are objects so that they are inlined.
 constexpr auto larger = [](auto a, auto b) { return b > a ? b : a; };
@@ -91,7 +143,12 @@ void exponentials(const Lines& lines, const T* input, T* result,
                   typename Lines::template Numbers<T>& largest,
                   typename Lines::template Numbers<double>& sum) {
   lines.fold(static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
-  lines.for_each([=](int64_t i, int64_t line) { result[i] = math::exp(input[i] - largest[line]); });
+  if constexpr (std::is_same_v<Lines, ShortLines>) {
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = input[i] - largest[line]; });
+    lines.for_each_element([=](int64_t i) { result[i] = math::exp(result[i]); });
+  } else {
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = math::exp(input[i] - largest[line]); });
+  }
   lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(result[i]); }, sum);
 }
 
@@ -142,14 +199,21 @@ struct LogSoftmaxBackward {
     typename Lines::template Numbers<T> total;
     lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(grad[i]); }, sum);
     for (int64_t line = 0; line < lines.count(); line++) total[line] = static_cast<T>(sum[line]);
-    lines.for_each(
-        [=](int64_t i, int64_t line) { result[i] = grad[i] - math::exp(output[i]) * total[line]; });
+    if constexpr (std::is_same_v<Lines, ShortLines>) {
+      lines.for_each_element([=](int64_t i) { result[i] = math::exp(output[i]); });
+      lines.for_each([=](int64_t i, int64_t line) { result[i] = grad[i] - result[i] * total[line]; });
+    } else {
+      lines.for_each(
+          [=](int64_t i, int64_t line) { result[i] = grad[i] - math::exp(output[i]) * total[line]; });
+    }
   }
 };
 
 template <class Op, class T>
 void run(const LineBlock& block, const T* const* operands, T* result) {
-  if (block.stride == 1) {
+  if (block.stride == 1 && block.length <= kMaxShortLine) {
+    Op::run(ShortLines(block), operands, result);
+  } else if (block.stride == 1) {
     Op::run(SingleLine(block), operands, result);
   } else {
     Op::run(SideBySide(block), operands, result);

@@ -5,12 +5,13 @@
 
 namespace relume {
 
-// `width` neighbouring lines of `length` elements each; the elements of a line lie `stride`
-// apart; with stride 1 there is one line.
+// `width` lines of `length` elements each; the elements of a line lie `stride` apart. With stride 1
+// one line comes after the other, otherwise they are neighbours.
 struct LineBlock {
   int64_t length, stride, width;
 };
 constexpr int64_t kMaxLineWidth = 64;
+constexpr int64_t kMaxShortLine = 128;  // longer lines come one by one
 
 // operands: input; or the gradient of the output, and the output.
 template <class T>

@@ -63,6 +63,30 @@ void where_loop(char* const* data, const int64_t* strides, int64_t count, const 
   }
 }
 
+// The weight is one number most of the time.
+template <class T>
+void lerp_loop(char* const* data, const int64_t* strides, int64_t count, const void* parameters) {
+  constexpr int64_t size = sizeof(T);
+  const bool by_number = strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == 0;
+  if (!by_number) return ternary_loop<Lerp<Compute<T>>, T, T>(data, strides, count, parameters);
+  using C = Compute<T>;
+  T* out = reinterpret_cast<T*>(data[0]);
+  const T* start = reinterpret_cast<const T*>(data[1]);
+  const T* end = reinterpret_cast<const T*>(data[2]);
+  const C weight = static_cast<C>(*reinterpret_cast<const T*>(data[3]));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) {
+    out[i] = static_cast<T>(Lerp<C>{}(static_cast<C>(start[i]), static_cast<C>(end[i]), weight));
+  }
+}
+
+template <class... Ts>
+void fill_lerp(LoopTable& table, Types<Ts...>) {
+  ((table.loops[static_cast<int>(Function::lerp)][static_cast<int>(DTypeOf<Ts>::value)] =
+        lerp_loop<Ts>),
+   ...);
+}
+
 template <class... Ts>
 void fill_where(LoopTable& table, Types<Ts...>) {
   ((table.loops[static_cast<int>(Function::where)][static_cast<int>(DTypeOf<Ts>::value)] =
@@ -76,7 +100,7 @@ void add_ternary_loops(LoopTable& table) {
   fill_where(table, AllTypes{});
   fill<Addcmul, 3>(table, Function::addcmul, NumberTypes{});
   fill<Addcdiv, 3>(table, Function::addcdiv, FloatingTypes{});
-  fill<Lerp, 3>(table, Function::lerp, FloatingTypes{});
+  fill_lerp(table, FloatingTypes{});
 }
 
 }  // namespace RELUME_ISA

@@ -53,6 +53,20 @@ from relume.legacy_nn.collapsing import CellUse, collapse_clones, expand_clones
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import lookup, register, registered_names
+from relume.legacy_nn.rnn import (
+    attention,
+    bidirectional,
+    criterions,
+    gru,
+    lstm,
+    masking,
+    recurrence,
+    sequence_gru,
+    sequence_lstm,
+    sequencer,
+    small_layers,
+)
+from relume.legacy_nn.rnn.unrolling import Unrolling
 from relume.legacy_nn.tracing import trace
 from relume.legacy_nn.types import get_default_tensor_type, set_default_tensor_type
 
@@ -85,12 +99,24 @@ _ROOMS = (
     sparse_layers,
     weight_norm,
     wrappers,
+    recurrence,
+    lstm,
+    gru,
+    sequencer,
+    sequence_lstm,
+    sequence_gru,
+    bidirectional,
+    attention,
+    masking,
+    criterions,
+    small_layers,
 )
 
 __all__ = [
     "CellUse",
     "Module",
     "UnknownModuleError",
+    "Unrolling",
     "collapse_clones",
     "cudnn",
     "expand_clones",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from relume import Storage, Tensor
@@ -43,14 +43,17 @@ class TensorCopier:
         return storage.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).data
 
 
-def clone(root: Any, shared_fields: tuple[str, ...] = ()) -> Any:
-    """A copy of an object graph; tensors in the named fields of modules are not copied.
+def clone(root: Any, shared_fields: tuple[str, ...] = (), kept: Iterable[Any] = ()) -> Any:
+    """A copy of an object graph; tensors in the named fields of modules are not copied, nor are
+    the tensors and objects in `kept`.
 
     Works through a list of things to do instead of recursion: graphs of nodes are deep.
     """
     tensors = TensorCopier()
     copies: dict[int, Any] = {}
     unfilled: list[tuple[Any, Any]] = []
+    for value in kept:
+        (tensors.tensors if isinstance(value, Tensor) else copies)[id(value)] = value
     if shared_fields:
         _keep_shared(root, shared_fields, tensors)
 

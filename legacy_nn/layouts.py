@@ -13,6 +13,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
+from relume.legacy_nn.rnn import layouts as rnn_layouts
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 
 # The first SpatialAveragePooling gave sums; only later ones say `divide`.
@@ -104,6 +105,7 @@ UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
     "nn.ClassNLLCriterion": [add_target_buffers],
     "nn.View": [count_view_elements],
     "nn.gModule": [count_graph_inputs],
+    **rnn_layouts.UPGRADES,
 }
 # Fields that are lists of modules or numbers in Python and tables in Lua.
 LISTS = ("modules", "criterions", "permutations")

@@ -25,6 +25,7 @@ from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.rnn.module_methods import RecurrentMethods
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, get_default_tensor_type, new_empty
 
 # What a parameter's gradient is called: weight -> gradWeight.
@@ -52,7 +53,7 @@ def defined_later(cls: type, name: str, other: str) -> bool:
 
 
 @register("nn.Module")
-class Module:
+class Module(RecurrentMethods):
     """A layer: subclass it and write `compute`, or override the Torch7 methods.
 
     >>> import relume as rl
@@ -367,6 +368,9 @@ class Module:
         >>> flat.shape
         (11,)
         """
+        for module in list(self.walk()):
+            if isinstance(module, Module):
+                module.tie_clones()
         parameters, gradients = self.parameters()
         flat = flattening.flatten(parameters)
         flat_gradient = flattening.flatten(gradients)

@@ -3,9 +3,11 @@
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import relume as rl
 from relume import legacy_nn as nn
+from relume.legacy_nn.rnn.dropout import Dropout
 
 DATA = Path(__file__).parent.parent / "data"
 # Relative to max(1, |a|, |b|), as the corpus recommends.
@@ -85,13 +87,16 @@ class _Torch:
         return rl.ones(sizes, dtype=rl.float64)
 
 
-def build(expression):
+def build(expression, section="nn"):
     """Runs a Lua constructor expression as Python."""
     text = expression.replace("{", "[").replace("}", "]").replace("math.huge", "math.inf")
     text = re.sub(r":(\w+)\(", r".\1(", text)
     for lua, python in (("true", "True"), ("false", "False"), ("nil", "None")):
         text = re.sub(rf"\b{lua}\b", python, text)
-    return eval(text, {"nn": nn, "torch": _Torch, "math": math})
+    package = SimpleNamespace(**vars(nn))
+    if section == "rnn":  # it replaces nn's
+        package.Dropout = Dropout
+    return eval(text, {"nn": package, "torch": _Torch, "math": math})
 
 
 def listed(name):

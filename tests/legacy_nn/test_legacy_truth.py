@@ -16,7 +16,6 @@ DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
 NOT_YET = {
     "function",
     "autograd.nn.criterion.AutoMSE",
-    "nn.Sequencer",
     "nn.SpatialClassifier",
     "nn.SpatialLinear",
     "nn.SpatialNormalization",

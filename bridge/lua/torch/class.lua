@@ -273,21 +273,16 @@ function class.version(value)
    return mt and rawget(mt, '__version') or nil
 end
 
--- Does `value` belong to the class, or a child of it? `wanted` is a class name, a pattern
--- (whole name, unless it carries an anchor), a constructor table or a metatable.
+-- Does `value` belong to the class, or a child of it? `wanted` is a pattern, a constructor table
+-- or a metatable. A pattern that is found just as it is written must be the whole name.
 function class.isTypeOf(value, wanted)
+   local pattern = wanted
+   if raw_type(wanted) ~= 'string' then pattern = wanted.__typename end
    local mt = metatable_of(value) or classes[value]
-   local matches
-   if raw_type(wanted) == 'string' then
-      local pattern = wanted
-      if not wanted:find('^%^') and not wanted:find('%$$') then pattern = '^' .. wanted .. '$' end
-      function matches(name) return name == wanted or name:match(pattern) ~= nil end
-   else
-      local name_wanted = wanted.__typename
-      function matches(name) return name == name_wanted end
-   end
    while mt do
-      if names[mt] and matches(names[mt]) then return true end
+      local name = names[mt]
+      local found = name and name:match(pattern)
+      if found and (found ~= pattern or found == name) then return true end
       mt = getmetatable(mt)
    end
    return false

@@ -7,18 +7,13 @@ local shapes = require 'torch.shapes'
 
 local tensor_row, is_tensor, dims = core.tensor_row, core.is_tensor, shapes.dims
 
--- How the planes of both are put together, by what their numbers of dimensions exceed those of
--- a plane by: one with one, each with its own, all with a set of kernels for each result.
-local pairings = {
-   ['0 0'] = {word = 'mul', input = {1, 1}, kernel = {1, 1}, groups = function() return 1 end},
-   ['1 1'] = {word = 'cmul', input = {1}, kernel = {0}, groups = function(x) return x:size(1) end},
-   ['1 2'] = {word = 'mv', input = {1}, kernel = {}, groups = function() return 1 end},
-}
+-- How planes and kernels are put together, by what their numbers of dimensions exceed those of a
+-- plane by: one with one, each with its own, all with a set of kernels for each result.
+local pairings = {['0 0'] = 'mul', ['1 1'] = 'cmul', ['1 2'] = 'mv'}
 
--- `x` with sizes of one where `places` says: 1 in front, 0 behind the first dimension.
-local function with_batch(x, places)
+local function with_leading_ones(x, count)
    local sizes = x:size():totable()
-   for _, place in ipairs(places) do table.insert(sizes, place == 1 and 1 or 2, 1) end
+   for _ = 1, count do table.insert(sizes, 1, 1) end
    return core.call('reshape', x, sizes)
 end
 
@@ -38,13 +33,23 @@ local function trailing(n, value)
 end
 
 -- The correlation as the layers' convolution: a batch of one, kernels (outputs, inputs, ...).
-local function correlate(x, k, n, mode, pairing)
+local function correlate(x, k, n, mode)
    local padding = trailing(n, function(i) return mode == 'F' and k:size(dims(k) - n + i) - 1 or 0 end)
-   local input = with_batch(x, pairing.input)
-   local kernel = with_batch(k, pairing.kernel)
    local ones = trailing(n, 1)
-   return core.call('conv' .. n .. 'd', input, kernel, nil, ones, padding, ones, pairing.groups(x))
+   local input = with_leading_ones(x, n + 2 - dims(x))
+   local kernel = with_leading_ones(k, n + 2 - dims(k))
+   return core.call('conv' .. n .. 'd', input, kernel, nil, ones, padding, ones, 1)[1]
 end
+
+local compute = {
+   mul = function(x, k, n, mode) return correlate(x, k, n, mode)[1] end,
+   mv = correlate,
+   cmul = function(x, k, n, mode)
+      local planes = {}
+      for i = 1, x:size(1) do planes[i] = correlate(x[i], k[i], n, mode) end
+      return torch.cat(planes, 1)
+   end,
+}
 
 local function convolution(n, flipped)
    return function(...)
@@ -55,14 +60,13 @@ local function convolution(n, flipped)
       local pairing = is_tensor(x) and is_tensor(k) and tensor_row(x) == tensor_row(k)
          and pairings[('%d %d'):format(dims(x) - n, dims(k) - n)]
       if not pairing or (mode ~= 'V' and mode ~= 'F') then errors.invalid_arguments(count, ...) end
-      check_sizes(x, k, n, mode, ('conv%dD%s'):format(n, pairing.word))
+      check_sizes(x, k, n, mode, ('conv%dD%s'):format(n, pairing))
       local row = tensor_row(x)
       if not row.floating then x, k = x:double(), k:double() end  -- whole numbers, exactly
       if flipped then
          k = core.call('flip', k, trailing(n, function(i) return i - n - 1 end))
       end
-      local value = correlate(x, k, n, mode, pairing)[1]
-      if pairing.word == 'mul' then value = value[1] end
+      local value = compute[pairing](x, k, n, mode)
       if not result then return row.floating and value or value:type(row.tensor_class) end
       return shapes.resize_as(result, value):copy(value)
    end

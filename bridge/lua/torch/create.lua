@@ -70,7 +70,7 @@ enter('range', 'all', function(result, first, last, step)
       errors.bad_argument(2, 'upper bound and larger bound incoherent with step sign')
    end
    local count = math.floor((last - first) / step) + 1
-   if dims(result) ~= 1 or result._numel ~= count then result:resize(count) end
+   if result._numel ~= count then result:resize(count) end
    local i = 0
    return result:apply(function()
       local value = first + i * step

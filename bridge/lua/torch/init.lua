@@ -100,7 +100,7 @@ function torch.getnumthreads() return 1 end
 function torch.getnumcores() return 1 end
 torch.Allocator = {}
 function torch.metatype() end
-function torch.setheaptracking() end
+function torch.setheaptracking(enabled) torch._heaptracking = enabled end
 function torch.updateerrorhandlers() end
 function torch.isatty() return false end
 

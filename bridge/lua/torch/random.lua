@@ -233,7 +233,7 @@ function functions.multinomialAliasSetup(p, state)
    if not row or row.integer or p._ndim ~= 1 then errors.invalid_arguments(1, p, state) end
    local count = p:size(1)
    state = state or {shapes.new(long_row, 0), shapes.new(types.by_class.Double, 0)}
-   local aliases, kept = state[1]:resize(count):zero(), state[2]:resize(count)
+   local aliases, kept = state[1]:resize(count):fill(1), state[2]:resize(count)
    local small, large = {}, {}
    for i = 1, count do
       kept[i] = count * p[i]
@@ -241,26 +241,26 @@ function functions.multinomialAliasSetup(p, state)
    end
    while #small > 0 and #large > 0 do
       local giver, taker = large[#large], table.remove(small)
-      aliases[taker] = giver - 1
+      aliases[taker] = giver
       kept[giver] = kept[giver] - (1 - kept[taker])
       if kept[giver] < 1 then table.insert(small, table.remove(large)) end
    end
    return state
 end
 
--- As in Torch7, an alias counts from 0 and a category that is kept from 1, and each call takes
--- one from the aliases: only the first is a draw from the probabilities.
+-- As in Torch7, each call takes one from the aliases: what is drawn is not quite what the
+-- probabilities say.
 functions.multinomialAlias = with_generator(function(result, state)
    if tensor_row(result) ~= long_row or type(state) ~= 'table' then
       errors.invalid_arguments(2, result, state)
    end
    local aliases, kept = state[1], state[2]
    local count = aliases:size(1)
+   aliases:add(-1)
    result:apply(function()
       local i = math.floor(C.relume_uniform(0, count)) + 1
       return C.relume_bernoulli(kept[i]) == 1 and i or aliases[i]
    end)
-   aliases:add(-1)
    return result
 end)
 

@@ -36,6 +36,7 @@ end
 -- One slice less a dimension; the element itself where only one dimension is left.
 function views.select(self, dim, index)
    dim, index = integer(dim, 2), integer(index, 3)
+   if self._ndim == 1 then dim = 1 end  -- a vector takes any dimension
    local d = shapes.dimension(self, dim)
    if not d then errors.bad_argument(2, 'out of range') end
    if index < 1 or index > self._shape[d] then errors.bad_argument(3, 'out of range') end

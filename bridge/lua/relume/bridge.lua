@@ -75,9 +75,9 @@ function PythonObject.__index(object, key)
    local value = raise_or_return(python.get(rawget(object, 'handle'), encode(key)))
    if raw_type(value) ~= 'function' then return value end
    -- object:method(x) and object.method(x) are the same call in Python
-   return function(first, ...)
-      if rawequal(first, object) then return value(...) end
-      return value(first, ...)
+   return function(...)
+      if rawequal((...), object) then return value(select(2, ...)) end
+      return value(...)
    end
 end
 function PythonObject.__newindex(object, key, value)

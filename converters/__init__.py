@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from relume.converters.errors import FileFormatError
+from relume.converters.errors import FileFormatError, UnwritableError
 from relume.converters.lua_function import LuaFunction
-from relume.converters.t7 import load, load_all, loads
+from relume.converters.t7 import dumps, load, load_all, loads, save, save_all
 from relume.converters.table import Table
 from relume.converters.tds import TdsHash, TdsVec
 from relume.converters.torch_object import TorchObject
@@ -18,8 +18,12 @@ __all__ = [
     "TdsHash",
     "TdsVec",
     "TorchObject",
+    "UnwritableError",
     "convert",
+    "dumps",
     "load",
     "load_all",
     "loads",
+    "save",
+    "save_all",
 ]

@@ -1,8 +1,8 @@
-"""The error that every reader of files raises."""
+"""The errors of readers and writers of files."""
 
 from __future__ import annotations
 
-__all__ = ["FileFormatError"]
+__all__ = ["FileFormatError", "UnwritableError"]
 
 
 class FileFormatError(ValueError):
@@ -40,3 +40,24 @@ class FileFormatError(ValueError):
 
     def __reduce__(self) -> tuple:
         return type(self), (self.message, self.offset, self.path, self.kind), self.__dict__
+
+
+class UnwritableError(TypeError):
+    """An object holds something that the format cannot; nothing was written.
+
+    Attributes:
+        problems: the reason by the place in the tree: "root.modules[3].weight".
+
+    >>> import relume as rl
+    >>> try:
+    ...     rl.dumps({"layers": [1, {2}]})
+    ... except rl.converters.UnwritableError as error:
+    ...     print(error)
+    cannot be written: root.layers[2]: Lua has no sets; save a list
+    """
+
+    def __init__(self, problems: dict[str, str]):
+        self.problems = dict(problems)
+        places = [f"{path}: {reason}" for path, reason in self.problems.items()]
+        separator = "\n  " if len(places) > 1 else " "
+        super().__init__(separator.join(["cannot be written:", *places]))

@@ -89,9 +89,10 @@ class Table:
 
     # As in Lua: the values of 1 to n in one part, all other keys in the other, n + 1 in neither.
     # The second part of a table fresh from a file is a tuple (key, value, key, value, ...) in
-    # `_pairs` until somebody looks at it.
-    __slots__ = ("__weakref__", "_array", "_hash", "_pairs")
+    # `_pairs` until somebody looks at it. A file with another order of keys leaves it in `_order`.
+    __slots__ = ("__weakref__", "_array", "_hash", "_order", "_pairs")
     _array: list[Any]
+    _order: list[Any]
     _hash: dict[Any, Any]
     _pairs: tuple[Any, ...]
     torch_typename = "table"
@@ -214,6 +215,18 @@ class Table:
         """
         others = ((_shown(key), value) for key, value in self._hash.items())
         return [*enumerate(self._array, 1), *others]
+
+    def items_in_file_order(self) -> list[tuple[Any, Any]]:
+        """The pairs of `items()` in the order that the file had; later ones come last."""
+        order = getattr(self, "_order", None)
+        if order is None:
+            return self.items()
+        known = {_stored(key) for key in order}
+        kept = ((key, self._find(key, None)) for key in order)
+        return [
+            *((key, value) for key, value in kept if value is not None),
+            *((key, value) for key, value in self.items() if _stored(key) not in known),
+        ]
 
     def is_list(self) -> bool:
         """Are the keys exactly 1, 2, ..., n? True for an empty table.

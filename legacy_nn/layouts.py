@@ -13,6 +13,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
+from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.rnn import layouts as rnn_layouts
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 
@@ -39,7 +40,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.SpatialFullConvolution": {"adjW": 0, "adjH": 0, "padW": 0, "padH": 0},
     "nn.TemporalMaxPooling": {"dW": 1},
     "nn.ClassNLLCriterion": {"ignoreIndex": -100, "sizeAverage": True},
-    "nn.LookupTable": {"paddingValue": 0, "shouldScaleGradByFreq": False},
+    "nn.LookupTable": {"paddingValue": 0},
     "nn.BatchNormalization": {"affine": True, "eps": 1e-5, "momentum": 0.1},
     "nn.SpatialBatchNormalization": {"affine": True, "eps": 1e-5, "momentum": 0.1},
     "nn.Mean": {"sizeAverage": True, "squeeze": True},
@@ -107,6 +108,10 @@ UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
     "nn.gModule": [count_graph_inputs],
     **rnn_layouts.UPGRADES,
 }
+# Fields that Torch7 writes only when they are something else.
+LEFT_OUT: dict[str, dict[str, Any]] = {
+    "nn.SpatialClassNLLCriterion": {"ignoreIndex": -100},
+}
 # Fields that are lists of modules or numbers in Python and tables in Lua.
 LISTS = ("modules", "criterions", "permutations")
 # Where a layer keeps tensors whose type decides the type of the whole layer.
@@ -128,15 +133,30 @@ def load_fields(module: Any, fields: dict) -> None:
     for name in LISTS:
         if isinstance(fields.get(name), Table):
             fields[name] = list(fields[name])
-    unify_types(fields)
+    unify_types(fields, says_type=not isinstance(module, Criterion))
     functions = {
-        name: value for name, value in fields.items() if shadows_method(module, name, value)
+        name: (position, value)
+        for position, (name, value) in enumerate(fields.items())
+        if shadows_method(module, name, value)
     }
     for name in functions:
         del fields[name]
     if functions:
         module._lua_functions = functions
     module.__dict__.update(fields)
+
+
+def saved_fields(module: Any) -> dict:
+    """The fields of a module as a file has them, in the order in which they came."""
+    left_out = LEFT_OUT.get(type(module).torch_typename, {})
+    fields = [
+        (name, value)
+        for name, value in vars(module).items()
+        if value is not None and not (name in left_out and value == left_out[name])
+    ]
+    for name, (position, function) in (module._lua_functions or {}).items():
+        fields.insert(position, (name, function))
+    return dict(fields)
 
 
 def shadows_method(module: Any, name: Any, value: Any) -> bool:
@@ -148,7 +168,7 @@ def shadows_method(module: Any, name: Any, value: Any) -> bool:
     )
 
 
-def unify_types(fields: dict) -> None:
+def unify_types(fields: dict, says_type: bool) -> None:
     """All floating tensors of a layer get the type of its parameters (stripped files may mix)."""
     typename = fields.get("_type")
     if typename in GPU_TYPES:
@@ -157,7 +177,7 @@ def unify_types(fields: dict) -> None:
     if not weights:
         return
     dtype = weights[0].dtype
-    if "_type" not in fields or dtype_of(fields["_type"]) != dtype:
+    if says_type and ("_type" not in fields or dtype_of(fields["_type"]) != dtype):
         fields["_type"] = weights[0].torch_typename
     for name in BUFFERS:
         value = fields.get(name)

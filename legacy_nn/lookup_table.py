@@ -29,6 +29,7 @@ class LookupTable(Module):
     (2, 3)
     """
 
+    torch_version = 4
     parameter_names = ("weight",)
     uncast_names = ("_count", "_input")
     buffer_names = ("_count", "_input", "_sorted", "_indices", "_gradOutput")

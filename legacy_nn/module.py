@@ -71,6 +71,7 @@ class Module(RecurrentMethods):
     __slots__ = ("__dict__", "__weakref__", "_lua_functions", "_origin", "_record")
 
     torch_typename = "nn.Module"
+    torch_version = 1  # of the class in files; subclasses do not inherit it
     parameter_names: tuple[str, ...] = ("weight", "bias")
     weight: Any = None
     bias: Any = None
@@ -581,6 +582,12 @@ class Module(RecurrentMethods):
         from relume.legacy_nn import layouts
 
         layouts.load_fields(self, fields)
+
+    def _save_fields(self) -> dict:
+        """The fields for a file, in the layout of today's Torch7."""
+        from relume.legacy_nn import layouts
+
+        return layouts.saved_fields(self)
 
     def __str__(self) -> str:
         return self.torch_typename

@@ -28,6 +28,7 @@ class BatchNormalization(Module):
     nn.BatchNormalization (2D) (4)
     """
 
+    torch_version = 2
     nDim = 2
     eps = 1e-5
     momentum = 0.1
@@ -108,6 +109,7 @@ class BatchNormalization(Module):
 class SpatialBatchNormalization(BatchNormalization):
     """Batch normalisation of planes: one feature per plane."""
 
+    torch_version = 2
     nDim = 4
 
 

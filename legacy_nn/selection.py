@@ -161,6 +161,7 @@ class GradientReversal(Module):
         lambda_: the factor, by default 1.
     """
 
+    torch_version = 2
     parameter_names = ()
 
     def __init__(self, lambda_: float | None = None) -> None:

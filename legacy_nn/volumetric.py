@@ -222,6 +222,7 @@ class VolumetricMaxPooling(Volumetric):
         padT, padW, padH: added at each side, never chosen.
     """
 
+    torch_version = 2
     parameter_names = ()
     ceil_mode = False
     buffer_names = ("indices",)

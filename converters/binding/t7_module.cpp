@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "converters/binding/encoder_module.h"
 #include "converters/t7/format_error.h"
 #include "converters/t7/reader.h"
 #include "tensor/python/bindings.h"
@@ -60,7 +61,7 @@ PyObject* must(PyObject* object) {
 struct PythonClasses {
   SlotClass table, hash, vector, object, function;
   nb::object error, true_key, false_key, empty_array, empty_hash;
-  Py_ssize_t table_array, table_hash, table_pairs, vector_values;
+  Py_ssize_t table_array, table_hash, table_pairs, table_order, vector_values;
   Py_ssize_t object_typename, object_version, object_fields, object_pairs, object_payload;
   Py_ssize_t function_tag, function_bytecode, function_upvalues;
 
@@ -78,6 +79,7 @@ struct PythonClasses {
         table_array(table.slot("_array")),
         table_hash(table.slot("_hash")),
         table_pairs(table.slot("_pairs")),
+        table_order(table.slot("_order")),
         vector_values(vector.slot("_values")),
         object_typename(object.slot("torch_typename")),
         object_version(object.slot("torch_version")),
@@ -317,10 +319,11 @@ class PythonBuilder final : public t7::Builder {
     return true;
   }
 
-  // Keys in an order that Lua's `pairs` does not give: through the table's own methods.
+  // Keys in an order that the two parts do not keep: through the table's own methods.
   void fill_slowly(PyObject* table, Entries entries) {
     set_field(table, classes_.table_array, classes_.empty_array.inc_ref().ptr());
     set_field(table, classes_.table_hash, classes_.empty_hash.inc_ref().ptr());
+    set_field(table, classes_.table_order, must(PyList_New(0)));
     for (const Entry& entry : entries) set_item(table, entry);
   }
 
@@ -330,27 +333,31 @@ class PythonBuilder final : public t7::Builder {
     const bool is_array = hash.is(classes_.empty_hash) && PyList_CheckExact(field(table, classes_.table_array));
     for (const Entry& entry : entries) {
       PyObject* array = field(table, classes_.table_array);
-      const bool follows = is_array && entry.has_number && !entry.is_nil &&
+      const bool has_order = field(table, classes_.table_order) != nullptr;
+      const bool follows = !has_order && is_array && entry.has_number && !entry.is_nil &&
                            entry.number == static_cast<double>(PyList_GET_SIZE(array) + 1) &&
                            field(table, classes_.table_hash) == classes_.empty_hash.ptr();
       if (follows) {
         nb::object value = nb::steal(as_object(entry.value));
         if (PyList_Append(array, value.ptr()) < 0) throw_python_error();
-      } else if (!entry.has_number && !entry.is_nil && !hash.is(classes_.empty_hash)) {
+      } else if (!has_order && !entry.has_number && !entry.is_nil && !hash.is(classes_.empty_hash)) {
         nb::object key = nb::steal(stored_key(entry));
         nb::object value = nb::steal(as_object(entry.value));
         if (PyDict_SetItem(hash.ptr(), key.ptr(), value.ptr()) < 0) throw_python_error();
       } else {
+        if (!has_order) set_field(table, classes_.table_order, nb::handle(table).attr("keys")().release().ptr());
         set_item(table, entry);
         hash = nb::borrow(field(table, classes_.table_hash));
       }
     }
   }
 
+  // Also notes the key's place in the order of the file.
   void set_item(PyObject* table, const Entry& entry) {
     nb::object key = nb::steal(key_object(entry));
     nb::object value = nb::steal(as_object(entry.value));
     if (PyObject_SetItem(table, key.ptr(), value.ptr()) < 0) throw_python_error();
+    if (PyList_Append(field(table, classes_.table_order), key.ptr()) < 0) throw_python_error();
   }
 
   PyObject* key_object(const Entry& entry) {
@@ -568,6 +575,7 @@ nb::object read_source(t7::Source& source, int long_size, bool all, nb::object f
 }  // namespace
 
 void bind_t7(nb::module_& module) {
+  bind_t7_encoder(module);
   module.def("t7_register", [](nb::dict classes) {
     delete python_classes;
     python_classes = nullptr;

@@ -1,8 +1,8 @@
-"""Torch7 files into Python objects.
+"""Torch7 files into Python objects, and back.
 
 `load` gives the first object of a file, `load_all` every one, `loads` the object in bytes. `read`
 gives the same with what is known about the file. The work is done by the C++ reader beside this
-file; here it is told which Python classes to make.
+file; here it is told which Python classes to make. `saving.py` is the way back.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import importlib
 import os
 import stat
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,11 +22,24 @@ from relume import _C
 from relume.converters.errors import FileFormatError
 from relume.converters.lua_function import LuaFunction
 from relume.converters.sniff import identify
+from relume.converters.t7.origins import origin, remember_origin
+from relume.converters.t7.saving import dumps, save, save_all, write
 from relume.converters.table import EMPTY_ARRAY, EMPTY_HASH, FALSE_KEY, TRUE_KEY, Table
 from relume.converters.tds import TdsHash, TdsVec
 from relume.converters.torch_object import TorchObject
 
-__all__ = ["TorchFile", "load", "load_all", "loads", "origin", "read"]
+__all__ = [
+    "TorchFile",
+    "dumps",
+    "load",
+    "load_all",
+    "loads",
+    "origin",
+    "read",
+    "save",
+    "save_all",
+    "write",
+]
 
 _C.t7_register(
     {
@@ -47,7 +59,6 @@ _C.t7_register(
 _HEAD_BYTES = 4096  # enough to tell what a file is
 
 Classes = Mapping[str, Any]
-_origins: dict[int, tuple[weakref.ref, str]] = {}  # by id: tensors compare element by element
 
 
 @dataclass(frozen=True)
@@ -198,23 +209,6 @@ def read(
             raise
 
 
-def origin(value: Any) -> str | None:
-    """The GPU class that a tensor or storage had in its file, or None.
-
-    >>> import relume as rl
-    >>> origin(rl.zeros([2])) is None
-    True
-    """
-    reference, name = _origins.get(id(value), (None, None))
-    return name if reference is not None and reference() is value else None
-
-
-def _remember_origin(value: Any, name: str) -> None:
-    identity = id(value)
-    forget = weakref.ref(value, lambda _: _origins.pop(identity, None))
-    _origins[identity] = (forget, name)
-
-
 def _read(
     reader: Callable[..., dict[str, Any] | None],
     head: bytes,
@@ -234,7 +228,7 @@ def _read(
             f"not a Torch7 file: it is {impostor.what}; {impostor.advice}", 0, "root", impostor.kind
         )
     for value, name in found["from_gpu"]:
-        _remember_origin(value, name)
+        remember_origin(value, name)
     root = found["objects"][0]
     for object_, fields, version in found["unfilled"]:
         _fill(object_, fields, version, root)

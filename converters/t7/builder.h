@@ -36,7 +36,11 @@ struct Entries {
   const Entry& operator[](size_t i) const { return first[i]; }
 };
 
-enum class ClassKind : uint8_t { tensor, storage, hash, vector, generator, other };
+enum class ClassKind : uint8_t {
+  tensor, storage, hash, vector, generator,
+  headed,  // writes a table before the one of its fields, which says nothing new
+  other,
+};
 
 // A class name of the file and what it means.
 struct ClassInfo {

@@ -9,43 +9,16 @@
 #include <limits>
 #include <type_traits>
 
+#include "converters/t7/byte_order.h"
 #include "converters/t7/format_error.h"
 
 namespace relume::t7 {
 namespace {
 
 constexpr size_t kLongestNumber = 400;  // characters; "%g" of any double is far shorter
-constexpr int kLastTag = 8;             // object tags go from 0 to 8
-
-bool host_is_big_endian() {
-  const uint16_t one = 1;
-  unsigned char first;
-  std::memcpy(&first, &one, 1);
-  return first == 0;
-}
+constexpr int kLastTag = kClosure;
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-template <class T>
-T swapped(T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  std::reverse(bytes, bytes + sizeof(T));
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
-template <class T>
-void swap_all(void* data, int64_t count) {
-  T* values = static_cast<T*>(data);
-  for (int64_t i = 0; i < count; ++i) values[i] = swapped(values[i]);
-}
-
-void swap_elements(void* data, size_t size, int64_t count) {
-  if (size == 2) swap_all<uint16_t>(data, count);
-  if (size == 4) swap_all<uint32_t>(data, count);
-  if (size == 8) swap_all<uint64_t>(data, count);
-}
 
 // "1.#INF", "-1.#IND", "1.#QNAN": what Microsoft's C library printed.
 bool parse_microsoft(std::string_view text, double& value) {

@@ -5,23 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "converters/t7/form.h"
 #include "converters/t7/source.h"
 #include "tensor/dtype.h"
 
 namespace relume::t7 {
-
-enum class Encoding : uint8_t { binary, ascii };
-
-struct Form {
-  Encoding encoding = Encoding::binary;
-  int long_size = 8;  // bytes of a C long where the file was written: 8 or 4
-  bool big_endian = false;
-
-  bool operator==(const Form& other) const {
-    return encoding == other.encoding && long_size == other.long_size &&
-           big_endian == other.big_endian;
-  }
-};
 
 // The form that the first bytes suggest, with 8-byte longs (they do not tell); nothing
 // where they cannot be the start of a Torch7 file.

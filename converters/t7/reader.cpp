@@ -9,18 +9,6 @@
 namespace relume::t7 {
 namespace {
 
-enum Tag {
-  kNil = 0,
-  kNumber = 1,
-  kString = 2,
-  kTable = 3,
-  kTorch = 4,
-  kBoolean = 5,
-  kFunction = 6,           // without an index, upvalues as bare values
-  kRecursiveFunction = 7,  // with an index
-  kClosure = 8,            // upvalues with names and identities
-};
-
 constexpr int64_t kGeneratorBytes = 5048;  // Torch7's C struct, on 64-bit machines
 
 // "V 3" and "V 3.0" are versions; anything else is the class name of an older file.
@@ -231,6 +219,10 @@ bool Reader::deliver(Item item) {
       builder_.append(frame.item.handle, item.handle);
       return --frame.remaining == 0;
     case FrameKind::object:
+      if (--frame.remaining > 0) {  // the header
+        builder_.drop(item.handle);
+        return false;
+      }
       deliver_fields(frame, item);
       if (frame.info->has_header && ++frame.position == 1) return false;
       return !continue_early(frame);
@@ -367,7 +359,8 @@ bool Reader::open_table(Item& item) {
   const int32_t index = decoder_.read_int();
   if (refer(index, item, ItemKind::table, ItemKind::table)) return false;
   const int32_t size = decoder_.read_count("a table", decoder_.smallest_entry());
-  const bool are_fields = !frames_.empty() && frames_.back().kind == FrameKind::object;
+  const bool are_fields = !frames_.empty() && frames_.back().kind == FrameKind::object &&
+                          frames_.back().remaining == 1;
   if (are_fields) {
     const Handle object = frames_.back().item.handle;
     remember(index, {ItemKind::open_fields, object}, at);
@@ -446,13 +439,14 @@ bool Reader::open_torch_object(Item& item) {
       builder_.set_payload(item.handle,
                            builder_.bytes(decoder_.read_chars(kGeneratorBytes, "a generator's state")));
       return false;
+    case ClassKind::headed:
     case ClassKind::other:
       item = {ItemKind::object, builder_.object(info, version)};
       remember(index, item, at);
       if (era_ == Era::streams) {
         open_early(item, info);
       } else {
-        push(FrameKind::object, item, 1, &info);
+        push(FrameKind::object, item, info.kind == ClassKind::headed ? 2 : 1, &info);
       }
       return true;
   }

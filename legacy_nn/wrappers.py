@@ -201,10 +201,6 @@ class GPU(Decorator):
         self.device = device or self.device
         return self
 
-    def _load_fields(self, fields: dict, version: int | None = None) -> None:
-        if "modules" in fields:  # else it is the header that files have before: {type, device}
-            super()._load_fields(fields, version)
-
     def __str__(self) -> str:
         return f"{self.torch_typename}({self.device}) @ {self.modules[0]}"
 

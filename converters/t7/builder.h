@@ -48,7 +48,6 @@ struct ClassInfo {
   ClassKind kind = ClassKind::other;
   DType dtype = DType::float32;  // of tensors and storages
   bool from_gpu = false;
-  bool has_header = false;       // writes a table of its own before its fields
   int64_t count = 0;             // objects of this class met so far
   void* cookie = nullptr;        // for the builder
 };

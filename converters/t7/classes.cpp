@@ -42,7 +42,6 @@ bool remove_suffix(std::string_view& text, std::string_view suffix) {
 
 void classify(ClassInfo& info) {
   std::string_view name = info.name;
-  info.has_header = name == "nn.GPU";
   for (const Special& special : kSpecial) {
     if (special.name == name) info.kind = special.kind;
   }

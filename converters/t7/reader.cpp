@@ -224,7 +224,6 @@ bool Reader::deliver(Item item) {
         return false;
       }
       deliver_fields(frame, item);
-      if (frame.info->has_header && ++frame.position == 1) return false;
       return !continue_early(frame);
     case FrameKind::early:
       return deliver_early(frame, item);

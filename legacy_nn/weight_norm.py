@@ -173,6 +173,15 @@ class WeightNorm(Decorator):
         self.gradG = self.gradG.reshape(self.g.shape)
         self._set_weight()
 
+    def _save_fields(self) -> dict:
+        """A file has the module without its weight, which follows from v and g."""
+        module = self.modules[0]
+        bare = type(module).__new__(type(module))
+        bare.__dict__.update(module.__dict__)
+        for name in ("weight", "gradWeight"):
+            bare.__dict__.pop(name, None)
+        return {**super()._save_fields(), "modules": [bare]}
+
     def reset(self, stdv: float | None = None) -> None:
         """Draws new directions; the lengths become those of what was drawn, the bias zero."""
         with rl.no_grad():

@@ -24,6 +24,8 @@ TRUTH = sorted((LEGACY / "truth").glob("*.t7"))
 # Files of today whose classes were made to look like those of older versions; with Python classes
 # they come back in today's layout.
 OLD_LAYOUTS = {"old_avgpool", "old_conv", "old_lookup"}
+# The layer computes its weight and norms anew when it is loaded.
+RECOMPUTED = {"WeightNorm"}
 # What was on a GPU is on the CPU here, and so are the fields that say where it is.
 FROM_GPU = {"convnet", "cudnn_convnet"}
 # Real files that are not in today's format, and why their bytes are others.
@@ -72,7 +74,7 @@ def test_bytes_are_the_same_without_classes(path):
 @pytest.mark.parametrize("path", GOLDEN, ids=name_of)
 def test_bytes_are_the_same_with_classes(path):
     file = t7.read(path)
-    if path.stem in OLD_LAYOUTS | FROM_GPU:
+    if path.stem in OLD_LAYOUTS | FROM_GPU | RECOMPUTED:
         assert_stable(file)
     else:
         assert written(file, keep_gpu_types=True) == path.read_bytes()

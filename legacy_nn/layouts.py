@@ -110,6 +110,7 @@ UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
 }
 # Fields that Torch7 writes only when they are something else.
 LEFT_OUT: dict[str, dict[str, Any]] = {
+    "nn.Repeater": {"_remember": "neither"},
     "nn.SpatialClassNLLCriterion": {"ignoreIndex": -100},
 }
 # Fields that are lists of modules or numbers in Python and tables in Lua.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from math import e, inf, nan, pi
 from typing import Any
 
 from relume import autograd
@@ -29,6 +30,7 @@ from relume.tensor import as_tensor, fft, from_dlpack, from_numpy, linalg, speci
 from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
+    SECOND_NAMES,
     bfloat16,
     bool_,
     complex64,
@@ -37,10 +39,12 @@ from relume.tensor.dtypes import (
     float16,
     float32,
     float64,
+    get_default_dtype,
     int8,
     int16,
     int32,
     int64,
+    set_default_dtype,
     uint8,
 )
 from relume.tensor.functions import public_functions
@@ -49,6 +53,7 @@ from relume.tensor.threads import get_num_threads, set_num_threads
 
 __version__ = "0.1.0"
 __all__ = [
+    "Size",
     "Storage",
     "Tensor",
     "as_tensor",
@@ -59,6 +64,7 @@ __all__ = [
     "complex128",
     "device",
     "dtype",
+    "e",
     "enable_grad",
     "fft",
     "float16",
@@ -67,8 +73,10 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "func",
+    "get_default_dtype",
     "get_num_threads",
     "grad",
+    "inf",
     "inference_mode",
     "int8",
     "int16",
@@ -78,7 +86,11 @@ __all__ = [
     "is_inference_mode_enabled",
     "linalg",
     "multiprocessing",
+    "nan",
+    "newaxis",
     "no_grad",
+    "pi",
+    "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
     "special",
@@ -92,8 +104,14 @@ sys.modules["relume.multiprocessing"] = multiprocessing
 sys.modules["relume.linalg"] = linalg
 sys.modules["relume.fft"] = fft
 
+# Shapes are tuples; x[newaxis] is x[None].
+Size = tuple
+newaxis = None
+
 load_blas()
 globals().update(public_functions())
+# Last, as they hide Python's own float, int and bool in this module.
+globals().update(SECOND_NAMES)
 
 # Rooms that are loaded when somebody asks for them.
 _LAZY_MODULES = (
@@ -120,12 +138,26 @@ _LAZY_NAMES = {
     "Table": "relume.converters",
     "TorchObject": "relume.converters",
     "LuaFunction": "relume.converters",
+    "vmap": "relume.autograd.func",
     "manual_seed": "relume.tensor.random",
     "initial_seed": "relume.tensor.random",
     "seed": "relume.tensor.random",
     "get_rng_state": "relume.tensor.random",
     "set_rng_state": "relume.tensor.random",
     "Generator": "relume.tensor.random",
+}
+
+
+# What PyTorch and NumPy have and relume does not.
+_INSTEAD = {
+    "uint16": "int32, which holds the same numbers",
+    "uint32": "int64, which holds the same numbers",
+    "uint64": "int64, or float64 for numbers above 2**63 - 1",
+    "eig": "relume.linalg.eig",
+    "lstsq": "relume.linalg.lstsq",
+    "matrix_rank": "relume.linalg.matrix_rank",
+    "solve": "relume.linalg.solve",
+    "symeig": "relume.linalg.eigh",
 }
 
 
@@ -136,7 +168,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'relume' has no attribute {name!r}")
+    hint = _INSTEAD.get(name)
+    raise AttributeError(
+        f"module 'relume' has no attribute {name!r}" + (f"; use {hint}" if hint else "")
+    )
 
 
 def __dir__() -> list[str]:

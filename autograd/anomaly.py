@@ -78,7 +78,7 @@ def current_stack() -> str:
 
 def add_story(error: BaseException, story: str) -> None:
     """Adds to an exception in which op the backward pass failed."""
-    if hasattr(error, "add_note"):
-        error.add_note(story)
-    elif error.args:  # before Python 3.11
+    if error.args and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{story}", *error.args[1:])
+    elif hasattr(error, "add_note"):  # since Python 3.11
+        error.add_note(story)

@@ -7,6 +7,7 @@ differentiable by everything.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,9 +16,34 @@ from typing import Any
 from relume import _C
 from relume._C import Tensor
 from relume.autograd import functional
+from relume.autograd.batching import vmap
 from relume.autograd.grad_mode import enable_grad
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]
+
+
+# Functions of modules, from the room that knows modules.
+_OF_MODULES = ("functional_call", "stack_module_state")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OF_MODULES:
+        return getattr(importlib.import_module("relume.nn.utils.stateless"), name)
+    raise AttributeError(f"relume.func has no function {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_OF_MODULES])
 
 
 class _Depth(threading.local):
@@ -156,6 +182,21 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any
     """
     with _transform((*primals, *tangents)) as outside:
         return functional.jvp(func, tuple(primals), tuple(tangents), outside)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of `func` and the function of directions that gives its derivative there.
+
+    >>> import relume as rl
+    >>> value, derivative = rl.func.linearize(rl.square, rl.tensor([1.0, 3.0]))
+    >>> derivative(rl.tensor([1.0, 1.0]))
+    tensor([2., 6.])
+    """
+
+    def derivative(*tangents: Any) -> Any:
+        return jvp(func, primals, tangents)[1]
+
+    return func(*primals), derivative
 
 
 def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:

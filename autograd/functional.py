@@ -151,11 +151,18 @@ def _rows(
     )
 
 
+def _check_strategy(name: str, strategy: str) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f"{name} must be 'reverse-mode' or 'forward-mode', not {strategy!r}")
+
+
 def jacobian(
     func: Callable[..., Any],
     inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
 ) -> Any:
     """All derivatives of a function's outputs by its inputs.
 
@@ -164,6 +171,7 @@ def jacobian(
         inputs: a tensor or a tuple.
         create_graph: the result can be differentiated further.
         strict: raise an error when an output does not depend on an input.
+        vectorize, strategy: taken for PyTorch's sake; rows are made one after another, backward.
 
     Returns:
         For one output and one input a tensor of shape (*output.shape, *input.shape); a tuple for
@@ -174,6 +182,7 @@ def jacobian(
     tensor([[2., 0.],
             [0., 4.]])
     """
+    _check_strategy("strategy", strategy)
     point = _Point(func, inputs, create_graph)
     rows = [_rows(output, point.inputs, create_graph, strict) for output in point.outputs]
     return point.as_outputs([point.as_inputs(_release(row, create_graph)) for row in rows])
@@ -196,6 +205,8 @@ def hessian(
     inputs: Any,
     create_graph: bool = False,
     strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """All second derivatives of a function that returns one number.
 
@@ -210,6 +221,7 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
+    _check_strategy("outer_jacobian_strategy", outer_jacobian_strategy)
     scalar = _scalar(func)
 
     def gradient(*inputs: Any) -> Any:

@@ -33,6 +33,9 @@ class OneHot(Module):
         self.outputSize = outputSize
 
     def compute(self, input: Tensor) -> Tensor:
-        dtype = dtype_of(self.__dict__.get("_type") or get_default_tensor_type())
+        output = self.__dict__.get("output")
+        given = self.__dict__.get("_type") or get_default_tensor_type()
+        # The type of the last output: files of old versions have no other word of it.
+        dtype = output.dtype if isinstance(output, Tensor) else dtype_of(given)
         rows = rl.eye(int(self.outputSize), dtype=dtype)
         return rows.index_select(0, input.detach().to(rl.int64).flatten() - 1)

@@ -16,16 +16,32 @@ ALIASES = {
     "arctan": "atan",
     "arctan2": "atan2",
     "arctanh": "atanh",
+    "bitwise_invert": "bitwise_not",
     "clip": "clamp",
+    "concat": "cat",
+    "concatenate": "cat",
+    "conj_physical": "conj",
+    "conjugate": "conj",
+    "degrees": "rad2deg",
     "divide": "div",
+    "fabs": "abs",
     "fix": "trunc",
     "greater": "gt",
     "greater_equal": "ge",
+    "igamma": "gammainc",
+    "igammac": "gammaincc",
+    "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift",
     "less": "lt",
     "less_equal": "le",
     "multiply": "mul",
     "negative": "neg",
     "not_equal": "ne",
+    "power": "pow",
+    "radians": "deg2rad",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+    "row_stack": "vstack",
     "sgn": "sign",
     "subtract": "sub",
     "trapz": "trapezoid",
@@ -63,12 +79,22 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
+def cbrt(input: Tensor) -> Tensor:
+    """The cube root, also of numbers below 0.
+
+    >>> import relume as rl
+    >>> rl.cbrt(rl.tensor([-8.0, 27.0]))
+    tensor([-2.,  3.])
+    """
+    return _C.ops["copysign"](_C.ops["pow"](_C.ops["abs"](input), 1 / 3), input)
+
+
 def _polygamma(tensor: Tensor, n: int) -> Tensor:
     """relume.polygamma(n, tensor)."""
     return _C.ops["polygamma"](n, tensor)
 
 
-FUNCTIONS = (clamp_max, clamp_min, positive)
+FUNCTIONS = (cbrt, clamp_max, clamp_min, positive)
 
 
 def functions() -> dict[str, Any]:
@@ -86,3 +112,5 @@ def install() -> None:
     for function in FUNCTIONS:
         setattr(Tensor, function.__name__, function)
     Tensor.polygamma = _polygamma
+    Tensor.clamp_max_ = lambda tensor, max: tensor.clamp_(None, max)
+    Tensor.clamp_min_ = lambda tensor, min: tensor.clamp_(min, None)

@@ -10,6 +10,7 @@ from relume import _C
 from relume._C import Tensor
 from relume.tensor.devices import check_device
 from relume.tensor.dtypes import dtype as DType
+from relume.tensor.dtypes import find_dtype
 
 
 def tensor(
@@ -86,6 +87,93 @@ def as_tensor(data: Any, dtype: DType | str | None = None, device: str | None = 
     return data if dtype is None else data.to(dtype)
 
 
+def scalar_tensor(value: Any, dtype: Any = None, device: str | None = None) -> Tensor:
+    """A 0-d tensor: of the default floating type, unless `dtype` says otherwise.
+
+    >>> scalar_tensor(3)
+    tensor(3.)
+    """
+    return tensor(value, _C.default_float() if dtype is None else dtype, device)
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: DType | str | None = None,
+    device: str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`obj` as a tensor: shared where possible, always copied (copy=True) or never (copy=False).
+
+    Args:
+        obj: what `tensor` takes, or an object with `__dlpack__`.
+
+    Raises:
+        ValueError: copy=False, and only a copy is possible.
+
+    >>> asarray([1, 2])
+    tensor([1, 2])
+    """
+    check_device(device)
+    if isinstance(obj, Tensor):
+        source = obj
+    elif isinstance(obj, np.ndarray):
+        source = from_numpy(obj) if copy is False else _C.tensor_from_array(obj, False)
+    elif hasattr(obj, "__dlpack__"):
+        source = from_dlpack(obj)
+    elif copy is False:
+        raise ValueError(f"asarray() cannot share the memory of {type(obj).__name__}")
+    else:
+        source, copy = _C.tensor_from_data(obj, dtype), None
+    result = source if dtype is None else source.to(dtype)
+    if copy is False and result is not source:
+        raise ValueError(f"asarray() cannot make {result.dtype} of {source.dtype} without a copy")
+    if copy and result is source:
+        result = result.clone()
+    return result.detach().requires_grad_() if requires_grad else result
+
+
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: Any,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one dimension on the memory of a buffer: bytearray, mmap, array.array, ...
+
+    Args:
+        dtype: how to read the bytes.
+        count: elements; all when -1.
+        offset: bytes to skip.
+
+    Raises:
+        ValueError: a buffer that is read-only (bytes; copy it into a bytearray), or too short.
+
+    >>> frombuffer(bytearray(b"\\x01\\x02\\x03"), dtype="uint8", offset=1)
+    tensor([2, 3], dtype=uint8)
+    """
+    memory = np.frombuffer(buffer, np.uint8, offset=offset)
+    if not memory.flags.writeable:
+        raise ValueError("frombuffer() needs memory that can be written; bytes are read-only")
+    kind = find_dtype(dtype)
+    available, rest = divmod(memory.size, kind.itemsize)
+    if count < 0 and rest:
+        raise ValueError(
+            f"frombuffer(): {memory.size} bytes are no whole number of {kind.name} elements"
+        )
+    if count > available:
+        raise ValueError(f"frombuffer(): the buffer holds {available} elements, not {count}")
+    memory = memory[: (available if count < 0 else count) * kind.itemsize]
+    if kind.numpy is None or memory.ctypes.data % kind.itemsize:
+        result = _C.ops["view_bytes"](from_numpy(memory.copy()), kind)
+    else:
+        result = _C.ops["view_bytes"](from_numpy(memory), kind)
+    return result.requires_grad_() if requires_grad else result
+
+
 def from_dlpack(source: Any, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array (PyTorch, JAX, CuPy, ...).
 
@@ -107,3 +195,6 @@ def from_dlpack(source: Any, *, device: str | None = None, copy: bool | None = N
             capsule = source.__dlpack__()
     result = _C.from_dlpack_capsule(capsule)
     return result.clone() if copy else result
+
+
+FUNCTIONS = (asarray, frombuffer, scalar_tensor)

@@ -90,6 +90,45 @@ _C.register_dtypes(ALL_DTYPES)
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = ALL_DTYPES[:10]
 complex64, complex128 = ALL_DTYPES[10:]
 
+# PyTorch's other names, with which `relume.float` is a dtype and no Python type.
+SECOND_NAMES = {
+    "bool": bool_,
+    "cdouble": complex128,
+    "cfloat": complex64,
+    "double": float64,
+    "float": float32,
+    "half": float16,
+    "int": int32,
+    "long": int64,
+    "short": int16,
+}
+
+
+def get_default_dtype() -> dtype:
+    """The floating type of what has none: `zeros(2)`, Python's floats, roots of integers.
+
+    >>> get_default_dtype()
+    relume.float32
+    """
+    return _C.default_float()
+
+
+def set_default_dtype(d: Any) -> None:
+    """Makes float32 (at first) or float64 the floating type of what has none, for all threads.
+
+    Complex numbers without a type follow: complex64 or complex128.
+
+    Raises:
+        TypeError: another type.
+
+    >>> import relume as rl
+    >>> set_default_dtype(rl.float64)
+    >>> rl.tensor(0.5).dtype
+    relume.float64
+    >>> set_default_dtype(rl.float32)
+    """
+    _C.set_default_float(d)
+
 
 def find_dtype(name: Any) -> dtype:
     """The dtype of a name, a NumPy dtype or a dtype. ValueError when there is none.

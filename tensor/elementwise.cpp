@@ -316,8 +316,8 @@ DType common_type(const Value* operands, int count) {
     }
   }
   if (!any_number || (any_tensor && numbers <= info(tensors).kind)) return tensors;
-  if (numbers == Kind::complex) return any_tensor ? complex_type(tensors) : kDefaultComplex;
-  return numbers == Kind::floating  ? kDefaultFloat
+  if (numbers == Kind::complex) return any_tensor ? complex_type(tensors) : default_complex();
+  return numbers == Kind::floating  ? default_float()
          : numbers == Kind::integer ? DType::int64
                                     : DType::boolean;
 }

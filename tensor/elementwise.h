@@ -1,6 +1,7 @@
 // What all element-wise ops share: the types they compute in, broadcasting, the loop over
 // memory of any layout, threads.
 #pragma once
+#include "tensor/default_dtype.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/function_table.h"
 
@@ -14,7 +15,7 @@ constexpr int kMaxParameters = 3;
 // a float among integer tensors the default float.
 DType common_type(const Value* operands, int count);
 // Integers and bool become the default float.
-inline DType floating_type(DType dtype) { return is_differentiable(dtype) ? dtype : kDefaultFloat; }
+inline DType floating_type(DType dtype) { return is_differentiable(dtype) ? dtype : default_float(); }
 
 // The nearest number that an integer type can hold.
 int64_t saturated(int64_t number, DType dtype);

@@ -15,14 +15,22 @@ from relume._C import Tensor
 from relume.tensor import (
     aliases,
     convolution,
+    creation,
     dtype_limits,
     dtypes,
+    in_place,
     index_functions,
     linalg,
     list_functions,
+    nan_functions,
     numpy_methods,
     order_functions,
+    printing,
     random_functions,
+    sampled_functions,
+    set_functions,
+    spectrograms,
+    windows,
 )
 from relume.tensor.devices import check_device, device
 from relume.tensor.dtypes import dtype as DType
@@ -183,6 +191,30 @@ def _converter(dtype: DType) -> Any:
     return convert
 
 
+def _view(tensor: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+    """The same memory in another shape, or as elements of another type.
+
+    Args:
+        shape: the sizes, one of which may be -1 for what remains; or a dtype alone. A dtype of
+            another size needs a dense last dimension, which becomes longer or shorter.
+
+    Raises:
+        ValueError: this shape needs a copy; use `reshape`.
+
+    >>> import relume as rl
+    >>> rl.arange(6).view(2, 3).shape
+    (2, 3)
+    >>> rl.tensor([1.0]).view(rl.int32)
+    tensor([1065353216], dtype=int32)
+    """
+    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType | str):
+        dtype = shape[0]
+    if dtype is None:
+        return _view_op(tensor, *shape)
+    return _ops["view_bytes"](tensor, dtype)
+
+
+_view_op = Tensor.view
 _TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes.ALL_DTYPES if kind.torch_typename}
 
 
@@ -243,14 +275,35 @@ WRITTEN_HERE = (
     min,
     split,
     *convolution.FUNCTIONS,
+    *creation.FUNCTIONS,
     *aliases.FUNCTIONS,
     *dtype_limits.FUNCTIONS,
     *index_functions.FUNCTIONS,
     *linalg.FUNCTIONS,
     *list_functions.FUNCTIONS,
+    *nan_functions.FUNCTIONS,
     *numpy_methods.FUNCTIONS,
     *order_functions.FUNCTIONS,
+    *printing.FUNCTIONS,
     *random_functions.FUNCTIONS,
+    *sampled_functions.FUNCTIONS,
+    *set_functions.FUNCTIONS,
+    *spectrograms.FUNCTIONS,
+    *windows.FUNCTIONS,
+)
+
+
+# PyTorch has these methods as functions too.
+_METHODS_AS_FUNCTIONS = (
+    "adjoint",
+    "detach",
+    "is_conj",
+    "is_neg",
+    "is_same_size",
+    "is_signed",
+    "resolve_conj",
+    "resolve_neg",
+    "split_with_sizes",
 )
 
 
@@ -262,6 +315,8 @@ def public_functions() -> dict[str, Any]:
             # Interned as the names in programs are, which then compare by address.
             functions[sys.intern(row["name"])] = _ops[row["name"]]
     functions.update(aliases.functions())
+    functions.update(in_place.functions())
+    functions.update({name: getattr(Tensor, name) for name in _METHODS_AS_FUNCTIONS})
     functions.update(linalg.ALIASES)
     functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions
@@ -308,6 +363,7 @@ def install() -> None:
         "split": split,
         "to": _to,
         "type": _type,
+        "view": _view,
         "type_as": lambda tensor, other: tensor.to(other.dtype),
         "view_as": lambda tensor, other: tensor.view(other.shape),
         "expand_as": lambda tensor, other: tensor.expand(other.shape),
@@ -333,6 +389,8 @@ def install() -> None:
         **{f.__name__: f for f in linalg.FUNCTIONS},
         **list_functions.METHODS,
         **order_functions.METHODS,
+        **random_functions.METHODS,
+        **{f.__name__: f for f in spectrograms.FUNCTIONS},
     }
     for name, value in attributes.items():
         setattr(Tensor, name, value)

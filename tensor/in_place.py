@@ -98,6 +98,13 @@ def _row_major(size: Any) -> list[int]:
     return strides[::-1] if len(tuple(size)) else []
 
 
+def functions() -> dict[str, Any]:
+    """The in-place forms as functions, as PyTorch has them: relume.exp_(t)."""
+    names = [f"{row['name']}_" for row in _C.registry() if row["has_in_place_form"]]
+    names += ["fill_", "zero_"]
+    return {name: getattr(Tensor, name) for name in names if hasattr(Tensor, name)}
+
+
 def install() -> None:
     """Adds the methods to Tensor."""
     for name in _REPLACING:

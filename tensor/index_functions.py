@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from relume import _C
@@ -123,14 +124,90 @@ def as_strided_scatter(
     return _ops["as_strided_scatter"](input, src, size, stride, start)
 
 
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Places in row-major order as an index for each dimension.
+
+    Args:
+        indices: integers from 0 to the number of elements - 1.
+        shape: the dimensions.
+
+    Raises:
+        IndexError: a place outside of the shape.
+
+    >>> import relume as rl
+    >>> rl.unravel_index(rl.tensor([4]), (2, 3))
+    (tensor([1]), tensor([1]))
+    """
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    total = math.prod(sizes)
+    if indices.numel() and bool(((indices < 0) | (indices >= total)).any()):
+        raise IndexError(f"unravel_index(): a shape of {sizes} has places 0 to {total - 1} only")
+    places, result = indices.long(), []
+    for size in reversed(sizes):
+        result.append(places % size)
+        places = places // size
+    return tuple(reversed(result))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any) -> Tensor:
+    """Indices of each dimension as places in row-major order.
+
+    Args:
+        multi_index: a tensor of integers for each dimension.
+        dims: the sizes.
+
+    Raises:
+        IndexError: an index outside of its dimension.
+
+    >>> import relume as rl
+    >>> rl.ravel_multi_index((rl.tensor([1]), rl.tensor([1])), (2, 3))
+    tensor([4])
+    """
+    if len(multi_index) != len(dims):
+        raise ValueError(f"{len(dims)} dimensions need as many indices, not {len(multi_index)}")
+    place: Any = 0
+    for index, size in zip(multi_index, dims, strict=True):
+        if bool(((index < 0) | (index >= size)).any()):
+            raise IndexError(f"ravel_multi_index(): an index is outside of a dimension of {size}")
+        place = place * size + index
+    return place
+
+
+def flatnonzero(input: Tensor) -> Tensor:
+    """The places, in row-major order, of the elements other than 0.
+
+    >>> import relume as rl
+    >>> rl.flatnonzero(rl.tensor([[0, 2], [3, 0]]))
+    tensor([1, 2])
+    """
+    return _ops["nonzero"](input.reshape(-1)).reshape(-1)
+
+
+def index_put(
+    input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy with values at indices; they are added with `accumulate`.
+
+    >>> import relume as rl
+    >>> rl.index_put(rl.zeros(3), (rl.tensor([1]),), rl.tensor(5.0))
+    tensor([0., 5., 0.])
+    """
+    return input.index_put(indices, values, accumulate)
+
+
 FUNCTIONS = (
     argwhere,
     as_strided_scatter,
+    flatnonzero,
+    index_put,
     nonzero,
     put_along_dim,
+    ravel_multi_index,
     take_along_dim,
+    unravel_index,
     where,
 )
-METHODS = {f.__name__: f for f in FUNCTIONS if f is not where} | {
+_METHODS = (argwhere, as_strided_scatter, nonzero, put_along_dim, take_along_dim)
+METHODS = {f.__name__: f for f in _METHODS} | {
     "where": lambda tensor, condition, other: _ops["where"](condition, tensor, other)
 }

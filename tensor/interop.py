@@ -12,8 +12,11 @@ from relume._C import Tensor
 from relume.tensor.numpy_functions import array_function, array_ufunc
 
 
-def numpy(tensor: Tensor) -> np.ndarray:
+def numpy(tensor: Tensor, *, force: bool = False) -> np.ndarray:
     """A NumPy array on the tensor's memory: a change of one is seen in the other.
+
+    Args:
+        force: give an array in any case: without the gradient, bfloat16 as a float32 copy.
 
     Raises:
         RuntimeError: the tensor requires a gradient; use `t.detach().numpy()`.
@@ -23,6 +26,9 @@ def numpy(tensor: Tensor) -> np.ndarray:
     >>> rl.arange(3).numpy()
     array([0, 1, 2])
     """
+    if force:
+        tensor = tensor.detach()
+        tensor = tensor.float() if tensor.dtype.numpy is None else tensor
     if tensor.requires_grad:
         raise RuntimeError("numpy() would lose the gradient of this tensor; use t.detach().numpy()")
     if tensor.dtype.numpy is None:
@@ -78,6 +84,11 @@ def _to_device(tensor: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     return tensor.to(device=device)
 
 
+def _reversed(tensor: Tensor) -> Tensor:
+    """The tensor from its end to its start, along its first dimension."""
+    return tensor.flip(0) if tensor.ndim else tensor
+
+
 def install() -> None:
     """Adds the protocols to Tensor."""
     attributes = {
@@ -90,6 +101,7 @@ def install() -> None:
         "__dlpack__": _dlpack,
         "__dlpack_device__": _dlpack_device,
         "to_device": _to_device,
+        "__reversed__": _reversed,
     }
     for name, value in attributes.items():
         setattr(Tensor, name, value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import operator
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -169,19 +171,38 @@ def _atleast(name: str) -> Any:
 atleast_1d, atleast_2d, atleast_3d = map(_atleast, ("atleast_1d", "atleast_2d", "atleast_3d"))
 
 
-def einsum(equation: str, *operands: Any) -> Tensor:
+def _equation(arguments: Sequence[Any]) -> tuple[str, list[Tensor]]:
+    """The equation and the operands of: operand, its numbers, ..., and the result's numbers."""
+    letters = dict(enumerate(string.ascii_letters))
+
+    def text(sublist: Any) -> str:
+        try:
+            return "".join("..." if n is Ellipsis else letters[operator.index(n)] for n in sublist)
+        except KeyError as error:
+            raise ValueError(f"einsum() numbers dimensions from 0 to 51, not {error}") from None
+
+    pairs, rest = arguments[: len(arguments) // 2 * 2], arguments[len(arguments) // 2 * 2 :]
+    equation = ",".join(map(text, pairs[1::2]))
+    return equation + (f"->{text(rest[0])}" if rest else ""), list(pairs[::2])
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein's summation: products of tensors, summed over the letters that the result lacks.
 
     Args:
         equation: a letter for each dimension of each operand, "ij,jk->ik"; "..." stands for
             dimensions that broadcast. Without an arrow the result has the letters that stand once,
             in alphabetical order.
+        operands: the tensors. In place of an equation they may be followed by lists of numbers
+            for their dimensions: einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
     >>> import relume as rl
     >>> a, b = rl.ones(2, 3), rl.ones(3, 4)
     >>> rl.einsum("ij,jk->ik", a, b).shape
     (2, 4)
     """
+    if isinstance(equation, Tensor):
+        return _ops["einsum"](*_equation((equation, *operands)))
     return _ops["einsum"](equation, _given(operands))
 
 

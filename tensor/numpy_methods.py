@@ -152,8 +152,36 @@ def _map(tensor: Tensor, other: Tensor, function: Any) -> Tensor:
     return tensor.copy_(_C.tensor_from_data(values, tensor.dtype).reshape(tensor.shape))
 
 
+def _cuda(tensor: Tensor, *device: Any, **options: Any) -> Tensor:
+    """Refuses: tensors are on the CPU."""
+    return tensor.to(device="cuda")
+
+
+def _itself(tensor: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    """The tensor itself: PyTorch's question or request has one answer here."""
+    return tensor
+
+
+def _false(tensor: Tensor) -> bool:
+    """False: there are no such tensors here."""
+    return False
+
+
 FUNCTIONS = (is_complex, is_floating_point, is_nonzero, numel)
+# What PyTorch asks of tensors of kinds that relume does not have.
+_KINDS = "conj distributed inference neg pinned".split()
+_KIND_PROPERTIES = (
+    "ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
+)
 METHODS = {
+    **{f"is_{kind}": _false for kind in _KINDS},
+    **{f"is_{kind}": property(_false) for kind in _KIND_PROPERTIES},
+    **dict.fromkeys(("pin_memory", "resolve_conj", "resolve_neg", "to_dense"), _itself),
+    "cuda": _cuda,
+    "get_device": lambda tensor: -1,
+    "dim_order": lambda tensor: tuple(sorted(range(tensor.ndim), key=lambda d: -tensor.stride(d))),
+    "untyped_storage": lambda tensor: tensor.storage(),
+    "new": lambda tensor, *size: tensor.new_empty(*size) if size else tensor.new_empty(0),
     "apply_": _apply,
     "astype": _astype,
     "copy": lambda tensor: tensor.clone(),

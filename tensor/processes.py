@@ -26,7 +26,7 @@ from relume._C import Storage, Tensor
 from relume.tensor.parcels import parcel_of
 from relume.tensor.serialization import parts_of
 
-__all__ = ["ProcessError", "spawn"]
+__all__ = ["ProcessContext", "ProcessError", "spawn", "start_processes"]
 
 
 def __getattr__(name: str) -> Any:
@@ -102,13 +102,63 @@ def _run(function: Callable[..., Any], index: int, args: tuple[Any, ...], errors
         raise SystemExit(1) from None
 
 
+class ProcessContext:
+    """Processes that `spawn(join=False)` started.
+
+    Attributes:
+        processes: the multiprocessing processes.
+    """
+
+    def __init__(self, processes: list[Any], errors: Any) -> None:
+        self.processes = processes
+        self._errors = errors
+        self._waiting = {process.sentinel: process for process in processes}
+
+    def pids(self) -> list[int | None]:
+        """The process numbers of the system."""
+        return [process.pid for process in self.processes]
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Waits until a process ends; True when all have ended without a failure.
+
+        Args:
+            timeout: seconds to wait at most; False is the answer when nothing ended.
+
+        Raises:
+            ProcessError: a process failed; the others are ended.
+        """
+        if self._waiting:
+            for sentinel in multiprocessing.connection.wait(list(self._waiting), timeout):
+                process = self._waiting.pop(sentinel)
+                process.join()
+                if process.exitcode != 0:
+                    self.end()
+                    raise ProcessError(self._failure(process))
+        return not self._waiting
+
+    def end(self) -> None:
+        """Ends the processes that still run, and waits for them."""
+        for process in self.processes:
+            if process.is_alive():
+                process.terminate()
+            process.join()
+
+    def _failure(self, process: Any) -> str:
+        index = self.processes.index(process)
+        if self._errors.empty():
+            return f"process {index} ended with exit code {process.exitcode}"
+        index, story = self._errors.get()
+        return f"process {index} failed:\n{story}"
+
+
 def spawn(
     fn: Callable[..., Any],
     args: tuple[Any, ...] = (),
     nprocs: int = 1,
-    *,
+    join: bool = True,
+    daemon: bool = False,
     start_method: str = "spawn",
-) -> None:
+) -> ProcessContext | None:
     """Runs `fn(i, *args)` in `nprocs` processes, i = 0, 1, ..., and waits for them.
 
     When one fails, the others are ended.
@@ -117,6 +167,8 @@ def spawn(
         fn: a function that can be pickled: of a module, not a lambda.
         args: further arguments; their tensors are shared.
         nprocs: how many processes.
+        join: wait for the end; False returns a ProcessContext at once.
+        daemon: the processes end with this one.
         start_method: "spawn" starts a fresh Python, "fork" is faster and inherits everything.
 
     Raises:
@@ -125,30 +177,29 @@ def spawn(
     context: Any = multiprocessing.get_context(start_method)
     errors = context.SimpleQueue()
     processes = [
-        context.Process(target=_run, args=(fn, index, args, errors)) for index in range(nprocs)
+        context.Process(target=_run, args=(fn, index, args, errors), daemon=daemon)
+        for index in range(nprocs)
     ]
     for process in processes:
         process.start()
+    running = ProcessContext(processes, errors)
+    if not join:
+        return running
     try:
-        waiting = {process.sentinel: process for process in processes}
-        while waiting:
-            for sentinel in multiprocessing.connection.wait(list(waiting)):
-                process = waiting.pop(sentinel)
-                process.join()
-                if process.exitcode != 0:
-                    raise ProcessError(_failure(processes.index(process), process, errors))
+        while not running.join():
+            pass
     finally:
-        for process in processes:
-            if process.is_alive():
-                process.terminate()
-            process.join()
+        running.end()
+    return None
 
 
-def _failure(index: int, process: Any, errors: Any) -> str:
-    if errors.empty():
-        return f"process {index} ended with exit code {process.exitcode}"
-    index, story = errors.get()
-    return f"process {index} failed:\n{story}"
+def start_processes(*args: Any, **options: Any) -> ProcessContext | None:
+    """The same as `spawn`, under PyTorch's other name."""
+    return spawn(*args, **options)
+
+
+# PyTorch's names: its two kinds of failure are one here.
+ProcessRaisedException = ProcessExitedException = ProcessError
 
 
 def install() -> None:

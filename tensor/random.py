@@ -45,12 +45,22 @@ class Generator(_C.Generator):
         super().manual_seed(seed)
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _generator_in, (self.get_state(), self.initial_seed())
+
     def __enter__(self) -> Generator:
         self._before.append(_C.use_generator(self))
         return self
 
     def __exit__(self, *exception: object) -> None:
         _C.use_generator(self._before.pop())
+
+
+def _generator_in(state: Tensor, seed: int) -> Generator:
+    """A generator from its pickle."""
+    generator = Generator(seed)
+    generator.set_state(state)
+    return generator
 
 
 def manual_seed(seed: int) -> None:

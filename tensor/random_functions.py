@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from relume import _C
@@ -87,4 +88,49 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) ->
     return _ops["randn"](broadcast_shapes(*shapes), **options) * std + mean
 
 
-FUNCTIONS = (normal, randint, randint_like)
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """Ones with the probabilities that the input holds, zeros otherwise.
+
+    Args:
+        input: probabilities.
+        p: one probability for all; then only the shape and type of the input count.
+
+    Raises:
+        ValueError: a probability outside of [0, 1].
+
+    >>> import relume as rl
+    >>> rl.bernoulli(rl.tensor([0.0, 1.0, 1.0]))
+    tensor([0., 1., 1.])
+    """
+    chance = input.detach() if p is None else p
+    return _ops["empty_like"](input).bernoulli_(chance, generator=generator)
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
+    """Numbers of columns, drawn with chances in proportion to weights.
+
+    Args:
+        input: weights of shape (columns,) or (rows, columns), which need not add up to 1.
+        num_samples: how many to draw from each row.
+        replacement: may a column be drawn more than once?
+
+    Returns:
+        Column numbers (int64) of shape (num_samples,) or (rows, num_samples).
+
+    Raises:
+        ValueError: weights that are negative, infinite or NaN, or all 0; more draws without
+            replacement than columns with a weight.
+
+    >>> import relume as rl
+    >>> rl.multinomial(rl.tensor([0.0, 1.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
+    if not bool(((input >= 0) & (input < math.inf)).all()):
+        raise ValueError("multinomial() needs weights that are finite and not negative")
+    return _ops["multinomial"](input, num_samples, replacement, generator=generator)
+
+
+FUNCTIONS = (bernoulli, multinomial, normal, randint, randint_like)
+METHODS = {"bernoulli": bernoulli, "multinomial": multinomial}

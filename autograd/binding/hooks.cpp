@@ -9,7 +9,10 @@ GradientHook gradient_hook(nb::object function) {
   return [function = share_object(std::move(function))](const Tensor& gradient) {
     HoldLock lock;
     nb::object result = nb::borrow(function.get())(gradient);
-    return tensor_or_none(result, "a hook of a tensor");
+    Tensor replacement = tensor_or_none(result, "a hook of a tensor");
+    check<TypeError>(!replacement.defined() || is_complex(gradient.dtype()) || !is_complex(replacement.dtype()),
+                     "a hook of a real tensor returned a complex gradient; return its real() part");
+    return replacement;
   };
 }
 

@@ -1,6 +1,6 @@
 """Helpers for training and for sequences, with PyTorch's names."""
 
-from relume.nn.utils import rnn
+from relume.nn.utils import parametrizations, parametrize, rnn
 from relume.nn.utils.clip_grad import (
     clip_grad_norm_,
     clip_grad_value_,
@@ -27,6 +27,8 @@ __all__ = [
     "fuse_linear_bn_eval",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import relume as rl
 from relume import Tensor
 from relume.nn.module import Module
 
@@ -43,6 +44,42 @@ def functional_call(
     inputs = args if isinstance(args, tuple) else (args,)
     with _replaced(module, values):
         return module(*inputs, **(kwargs or {}))
+
+
+def stack_module_state(
+    models: Sequence[Module],
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of like modules, each stacked: an ensemble for `vmap`.
+
+    Returns:
+        (parameters, buffers): dicts of tensors whose first dimension counts the modules.
+
+    >>> import relume as rl
+    >>> from relume import nn
+    >>> nets = [nn.Linear(2, 1) for _ in range(3)]
+    >>> parameters, buffers = rl.func.stack_module_state(nets)
+    >>> def call(parameters, x):
+    ...     return rl.func.functional_call(nets[0], parameters, x)
+    >>> rl.vmap(call, in_dims=(0, None))(parameters, rl.ones(4, 2)).shape
+    (3, 4, 1)
+    """
+    if not models:
+        raise ValueError("stack_module_state() needs at least one module")
+    kinds = {type(model) for model in models}
+    if len(kinds) > 1:
+        raise ValueError("stack_module_state() needs modules of one class")
+
+    def stacked(pairs: list[dict[str, Tensor]], is_parameter: bool) -> dict[str, Tensor]:
+        result = {}
+        for name, first in pairs[0].items():
+            tensor = rl.stack([own[name].detach() for own in pairs])
+            result[name] = tensor.requires_grad_(is_parameter and first.requires_grad)
+        return result
+
+    return (
+        stacked([dict(model.named_parameters()) for model in models], True),
+        stacked([dict(model.named_buffers()) for model in models], False),
+    )
 
 
 @contextmanager

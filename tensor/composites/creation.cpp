@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "tensor/composites/composites.h"
+#include "tensor/default_dtype.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 namespace {
@@ -14,7 +16,7 @@ const OpFunction linspace{"linspace"}, uniform_{"uniform_"}, normal_{"normal_"},
 constexpr int64_t kMostIndices = int64_t{1} << 31;  // of one result: a slip of the pen must not fill the memory
 
 void logspace_cpu(Call& call) {
-  const DType dtype = call.dtype(4, kDefaultFloat);
+  const DType dtype = call.dtype(4, default_float());
   const Tensor exponents = linspace(call.value(0), call.value(1), call.value(2), DType::float64);
   call.set_output(0, ops::to_dtype(ops::pow(call.value(3), exponents), dtype));
 }
@@ -35,7 +37,7 @@ struct Triangle {
   bool above;
 
   Triangle(const Call& call, bool above) : rows(call.integer(0)), columns(call.integer(1)), above(above) {
-    check(rows >= 0 && columns >= 0, call.op.name(), "(): sizes must not be negative, got ", rows, " and ", columns);
+    check(rows >= 0 && columns >= 0, public_name(call.op), "(): sizes must not be negative, got ", rows, " and ", columns);
     product({rows, columns});  // throws where the matrix would have too many elements
     if (rows == 0) columns = 0;
     offset = std::max(-rows, std::min(call.integer(2), columns));
@@ -53,10 +55,12 @@ struct Triangle {
 
 void triangle_indices(Call& call, bool above) {
   const Triangle triangle(call, above);
-  int64_t count = 0;
+  int64_t count = std::max<int64_t>(0, triangle.end_row() - triangle.first_row());  // each row has one at least
+  check(count <= kMostIndices, public_name(call.op), "(): more than ", kMostIndices, " elements");
+  count = 0;
   for (int64_t row = triangle.first_row(); row < triangle.end_row(); ++row) {
     count += triangle.end(row) - triangle.first(row);
-    check(count <= kMostIndices, call.op.name(), "(): more than ", kMostIndices, " elements");
+    check(count <= kMostIndices, public_name(call.op), "(): more than ", kMostIndices, " elements");
   }
   const Tensor places = empty({2, count}, DType::int64);
   int64_t* row_numbers = places.data_as<int64_t>();
@@ -83,7 +87,7 @@ void randn_like_cpu(Call& call) {
 }
 
 Tensor random_integers(const Call& call, IntSpan shape, const Value& low, const Value& high, DType dtype) {
-  check(low.as_int() < high.as_int(), call.op.name(), "(): low must be less than high, got ", low.as_int(), " and ",
+  check(low.as_int() < high.as_int(), public_name(call.op), "(): low must be less than high, got ", low.as_int(), " and ",
         high.as_int());
   return random_(empty(shape, dtype), low, high);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tensor/composites/composites.h"
+#include "tensor/default_dtype.h"
 
 namespace relume {
 namespace {
@@ -36,7 +37,7 @@ Tensor areas(Call& call) {
   const Tensor y = call.tensor(0);
   check(y.ndim() > 0, call.op.name(), "(): a 0-d tensor has no neighbours");
   const int dim = wrap_dim(call.integer(3), y.ndim());
-  if (y.size(dim) == 0) return ops::to_dtype(y, is_differentiable(y.dtype()) ? y.dtype() : kDefaultFloat);
+  if (y.size(dim) == 0) return ops::to_dtype(y, is_differentiable(y.dtype()) ? y.dtype() : default_float());
   const Tensor heights = (later(y, dim) + earlier(y, dim)) * 0.5;
   if (!call.has(1)) return ops::mul(heights, call.value(2));
   Tensor x = call.tensor(1);
@@ -89,7 +90,7 @@ void msort_cpu(Call& call) { call.set_output(0, sort.all(call.value(0), 0)[0]); 
 void isin_cpu(Call& call) {
   const auto tensor = [&](int i) {
     return call.value(i).is_tensor() ? call.tensor(i)
-           : call.value(i).type == Value::Type::real ? scalar(call.real(i), kDefaultFloat)
+           : call.value(i).type == Value::Type::real ? scalar(call.real(i), default_float())
                                                      : scalar(call.real(i), DType::int64);
   };
   const Tensor elements = tensor(0), known = ops::reshape(tensor(1), int64_t{-1});

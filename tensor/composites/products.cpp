@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tensor/composites/composites.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 namespace {
@@ -37,13 +38,13 @@ std::vector<int64_t> concatenated(std::vector<int64_t> first, const std::vector<
 }
 
 Tensor contract(const Call& call, const Tensor& a, const Tensor& b, IntSpan a_dims, IntSpan b_dims) {
-  check(a_dims.count == b_dims.count, call.op.name(), "(): dims ", a_dims, " and ", b_dims, " need the same length");
+  check(a_dims.count == b_dims.count, public_name(call.op), "(): dims ", a_dims, " and ", b_dims, " need the same length");
   const uint32_t a_set = dimension_set(call, a_dims, a.ndim()), b_set = dimension_set(call, b_dims, b.ndim());
   const std::vector<int64_t> from_a = wrapped(a_dims, a.ndim()), from_b = wrapped(b_dims, b.ndim());
   int64_t inner = 1;
   for (std::size_t i = 0; i < from_a.size(); ++i) {
     const int64_t size = a.size(from_a[i]), other = b.size(from_b[i]);
-    check(size == other, call.op.name(), "(): dimension ", from_a[i], " of shape ", a.shape(), " and dimension ",
+    check(size == other, public_name(call.op), "(): dimension ", from_a[i], " of shape ", a.shape(), " and dimension ",
           from_b[i], " of shape ", b.shape(), " cannot be contracted: sizes ", size, " and ", other);
     inner *= size;
   }

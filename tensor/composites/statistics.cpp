@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "tensor/composites/composites.h"
+#include "tensor/default_dtype.h"
 
 namespace relume {
 namespace {
@@ -12,7 +13,7 @@ const OpFunction isnan{"isnan"}, nansum{"nansum"}, amin{"amin"}, amax{"amax"}, v
     diagonal{"diagonal"}, cov{"cov"};
 
 Tensor in_default_float(const Tensor& input) {
-  return is_differentiable(input.dtype()) ? input : ops::to_dtype(input, kDefaultFloat);
+  return is_differentiable(input.dtype()) ? input : ops::to_dtype(input, default_float());
 }
 
 void nanmean_cpu(Call& call) {

@@ -89,7 +89,7 @@ void angle_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   if (is_complex(input.dtype())) return call.set_output(0, atan2_op(imaginary_part(input), real_part(input)));
   const double pi = 3.14159265358979323846;
-  const Tensor values = is_floating(input.dtype()) ? input : ops::to_dtype(input, kDefaultFloat);
+  const Tensor values = is_floating(input.dtype()) ? input : ops::to_dtype(input, default_float());
   call.set_output(0, ops::where(isnan_op(values), values, ops::mul(ops::lt(values, 0), pi)));
 }
 

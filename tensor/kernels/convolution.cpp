@@ -4,6 +4,7 @@
 
 #include "tensor/buffer.h"
 #include "tensor/copy.h"
+#include "tensor/kernels/layer_types.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/winograd.h"
 #include "tensor/ops.h"
@@ -82,6 +83,13 @@ void compute_into(const Tensor& out, const Compute& compute) {
   if (out.dtype() != wide) copy(out, target);
 }
 
+DType layer_type(const Call& call) {
+  check_floating(call, 0);
+  check_layer_type(call, 1);
+  check_layer_type(call, 2);
+  return call.tensor(0).dtype();
+}
+
 DType result_type(const Call& call) {
   check_floating(call, 0);
   check_floating(call, 1);
@@ -113,7 +121,7 @@ void convolve(const Convolution& shape, const T* input, const T* weight, const T
 }
 
 void conv2d_cpu(Call& call) {
-  const DType dtype = result_type(call), wide = computing_type(dtype);
+  const DType dtype = layer_type(call), wide = computing_type(dtype);
   const Images images(call, 0);
   Convolution shape;
   read_settings(call, kSettings, shape);
@@ -235,7 +243,7 @@ void add_channel_bias(const Tensor& out, const T* bias, int64_t channels, int64_
 
 // A transposed convolution is the gradient of a convolution with respect to its input.
 void conv_transpose2d_cpu(Call& call) {
-  const DType dtype = result_type(call);
+  const DType dtype = layer_type(call);
   const Images images(call, 0);
   const Pair extra = pair_argument(call, 5, 0);
   Convolution shape;

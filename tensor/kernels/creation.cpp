@@ -4,6 +4,7 @@
 
 #include "tensor/convert.h"
 #include "tensor/copy.h"
+#include "tensor/default_dtype.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/dense.h"
 
@@ -16,18 +17,18 @@ void fill_output(Call& call, IntSpan shape, DType dtype, const Value& value) {
 
 // The type of a tensor made from a number alone.
 DType dtype_of(const Value& number) {
-  if (number.is_complex()) return kDefaultComplex;
+  if (number.is_complex()) return default_complex();
   if (number.type == Value::Type::boolean) return DType::boolean;
-  return number.type == Value::Type::integer ? DType::int64 : kDefaultFloat;
+  return number.type == Value::Type::integer ? DType::int64 : default_float();
 }
 
 void zeros_cpu(Call& call) {
-  fill_output(call, call.integers(0), call.dtype(1, kDefaultFloat), 0);
+  fill_output(call, call.integers(0), call.dtype(1, default_float()), 0);
 }
 void ones_cpu(Call& call) {
-  fill_output(call, call.integers(0), call.dtype(1, kDefaultFloat), 1);
+  fill_output(call, call.integers(0), call.dtype(1, default_float()), 1);
 }
-void empty_cpu(Call& call) { call.output(0, call.integers(0), call.dtype(1, kDefaultFloat)); }
+void empty_cpu(Call& call) { call.output(0, call.integers(0), call.dtype(1, default_float())); }
 void full_cpu(Call& call) {
   fill_output(call, call.integers(0), call.dtype(2, dtype_of(call.value(1))), call.value(1));
 }
@@ -95,7 +96,7 @@ void arange_cpu(Call& call) {
   } else {
     const double first = start.as_double(), by = step.as_double();
     const Tensor output = call.output(0, {range_length(first, end.as_double(), by)},
-                                      call.dtype(3, kDefaultFloat));
+                                      call.dtype(3, default_float()));
     generate<double>(output, [=](double i) { return first + i * by; });
   }
 }
@@ -104,7 +105,7 @@ void linspace_cpu(Call& call) {
   const double start = call.real(0), end = call.real(1);
   const int64_t steps = call.integer(2);
   check(steps >= 0, "linspace: steps must not be negative, got ", steps);
-  const Tensor output = call.output(0, {steps}, call.dtype(3, kDefaultFloat));
+  const Tensor output = call.output(0, {steps}, call.dtype(3, default_float()));
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that the last element is exactly `end`.
   const double last = static_cast<double>(steps - 1);
@@ -115,7 +116,7 @@ void linspace_cpu(Call& call) {
 
 void eye_cpu(Call& call) {
   const int64_t rows = call.integer(0), columns = call.has(1) ? call.integer(1) : rows;
-  const Tensor output = call.output(0, {rows, columns}, call.dtype(2, kDefaultFloat));
+  const Tensor output = call.output(0, {rows, columns}, call.dtype(2, default_float()));
   fill(output, 0);
   const int64_t length = std::min(rows, columns);
   if (length == 0) return;

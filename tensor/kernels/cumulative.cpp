@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/default_dtype.h"
 #include "tensor/kernels/dense.h"
 #include "tensor/ops.h"
 #include "tensor/parallel.h"
@@ -172,18 +173,29 @@ Tensor complex_sums(const Tensor& input, int dim) {
   return input.ndim() == 0 ? ops::clone(input) : view_as_complex(cumsum(view_as_real(input), dim));
 }
 
+// Product by product: what is behind a complex factor depends on both of its parts.
+Tensor complex_products(const Tensor& input, int dim) {
+  if (input.ndim() == 0 || input.size(dim) == 0) return ops::clone(input);
+  std::vector<Tensor> products{ops::select(input, dim, int64_t{0})};
+  for (int64_t i = 1; i < input.size(dim); ++i) products.push_back(products.back() * ops::select(input, dim, i));
+  std::vector<TensorBody*> bodies;
+  for (const Tensor& product : products) bodies.push_back(product.body());
+  static const OpFunction stack{"stack"};
+  return stack(Value(bodies.data(), static_cast<int>(bodies.size())), dim);
+}
+
 // (input, dim, *, dtype): integers are added and multiplied in int64.
 template <Running what>
 void running_kernel(Call& call) {
   const Tensor input = call.tensor(0);
   const int dim = wrap_dim(call.integer(1), input.ndim());
   DType dtype = is_differentiable(input.dtype()) ? input.dtype()
-                : what == Running::log_sum_exp ? kDefaultFloat
+                : what == Running::log_sum_exp ? default_float()
                                                : DType::int64;
   if (what != Running::log_sum_exp) dtype = call.dtype(2, dtype);
   if (is_complex(dtype)) {
-    if (what != Running::sum) refuse_complex(dtype);
-    return call.set_output(0, complex_sums(ops::to_dtype(input, dtype), dim));
+    const Tensor numbers = ops::to_dtype(input, dtype);
+    return call.set_output(0, what == Running::sum ? complex_sums(numbers, dim) : complex_products(numbers, dim));
   }
   const DType wide = wide_type(dtype);
   const Tensor source = as_type(input, wide);
@@ -262,7 +274,7 @@ const Register register_cumsum{
     running_kernel<Running::sum>};
 const Register register_cumprod{
     "cumprod(Tensor input, int dim, *, dtype? dtype=None) -> Tensor",
-    "The running product along a dimension; integers and bool are multiplied in int64.", {},
+    "The running product along a dimension; integers and bool are multiplied in int64.", {Trait::takes_complex},
     running_kernel<Running::product>};
 const Register register_logcumsumexp{
     "logcumsumexp(Tensor input, int dim) -> Tensor",

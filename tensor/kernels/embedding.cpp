@@ -48,7 +48,7 @@ void embedding_backward_cpu(Call& call) {
   const int64_t width = grad.size(grad.ndim() - 1);
   const Tensor out = dense_output(call, 0, {rows, width}, grad.dtype());
   const int64_t* index = indices.data_as<const int64_t>();
-  visit(grad.dtype(), [&](auto zero) {
+  visit_any(grad.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* source = grad.data_as<const T>();
     T* table = out.data_as<T>();
@@ -82,7 +82,7 @@ const Register register_embedding{
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor",
     "The rows of weight with these numbers (0-based). The row padding_idx gets no gradient; scale_grad_by_freq "
     "divides a row's gradient by how often it was looked up.",
-    {Trait::no_method},
+    {Trait::takes_complex, Trait::no_method},
     embedding_cpu};
 const Register register_row_factors{
     "row_factors(Tensor indices, int rows, int padding_idx, bool by_frequency, dtype dtype) -> Tensor",
@@ -92,7 +92,7 @@ const Register register_row_factors{
 const Register register_embedding_backward{
     "embedding_backward(Tensor grad_output, Tensor indices, int rows) -> Tensor",
     "Gradient of embedding: a table in which every row is added where it came from.",
-    {Trait::internal},
+    {Trait::takes_complex, Trait::internal},
     embedding_backward_cpu};
 
 }  // namespace

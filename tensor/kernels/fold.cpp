@@ -1,6 +1,7 @@
 // Windows of images as the columns of a matrix, and their sum back to images.
 #include "tensor/copy.h"
 #include "tensor/kernels/volume.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 namespace {
@@ -18,7 +19,7 @@ struct Windows {
         stride(triple_argument(call, at + 3, 2, 1, 1)) {
     for (int i = 0; i < 3; i++) {
       const int64_t extent = dilation[i] * (kernel[i] - 1) + 1, padded = input[i] + 2 * padding[i];
-      check(padded >= extent, call.op.name(), ": the kernel covers ", extent,
+      check(padded >= extent, public_name(call.op), ": the kernel covers ", extent,
             " elements, more than the input with its padding, ", padded);
       steps[i] = (padded - extent) / stride[i] + 1;
     }
@@ -74,13 +75,13 @@ void im2col_cpu(Call& call) {
 void col2im_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   check(input.ndim() == 2 || input.ndim() == 3,
-        "col2im: input must have shape (channels * window elements, windows) or (batch, ..., ...), not ",
+        "fold: input must have shape (channels * window elements, windows) or (batch, ..., ...), not ",
         input.shape());
   const Triple size = triple_argument(call, 1, 2, 0, 1);
   const Windows windows(call, size, 2);
   const bool batched = input.ndim() == 3;
   const int64_t rows = input.size(batched ? 1 : 0), columns = input.size(batched ? 2 : 1);
-  check(rows % windows.taps() == 0 && columns == windows.columns(), "col2im: input of shape ", input.shape(),
+  check(rows % windows.taps() == 0 && columns == windows.columns(), "fold: input of shape ", input.shape(),
         " does not fit: it must have a multiple of ", windows.taps(), " rows and ", windows.columns(), " columns");
   const int64_t channels = rows / windows.taps(), batch = batched ? input.size(0) : 1;
   Dims shape;

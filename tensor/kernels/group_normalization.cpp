@@ -6,6 +6,7 @@
 #include "tensor/copy.h"
 #include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/group_normalization_loops.h"
+#include "tensor/kernels/layer_types.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/window.h"
 #include "tensor/ops.h"
@@ -70,6 +71,8 @@ T number(const Tensor& tensor, int64_t i, T otherwise) {
 // normalize_rows(input, weight, bias, rows, groups, channels, eps) -> (output, mean, inverse deviation)
 template <class T>
 void normalize_rows(Call& call, const Rows& rows, const Tensor& input, const Tensor& output) {
+  check_layer_type(call, 1, true);
+  check_layer_type(call, 2, true);
   const Tensor weight = parameter<T>(call, 1, rows), bias = parameter<T>(call, 2, rows);
   T* means = dense_output(call, 1, {rows.rows}, DTypeOf<T>::value).template data_as<T>();
   T* inverses = dense_output(call, 2, {rows.rows}, DTypeOf<T>::value).template data_as<T>();

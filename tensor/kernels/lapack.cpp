@@ -5,7 +5,9 @@
 
 #include "tensor/blas.h"
 #include "tensor/copy.h"
+#include "tensor/default_dtype.h"
 #include "tensor/kernels/views.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 namespace {
@@ -27,8 +29,8 @@ LapackRoutine find_lapack(char letter, const char* name) {
 
 DType lapack_dtype(const Call& call, const Tensor& matrices) {
   const DType dtype = matrices.dtype();
-  if (!is_differentiable(dtype)) return kDefaultFloat;
-  check<TypeError>(item_size(dtype) > 2, call.op.name(), "() does not compute in ", name(dtype),
+  if (!is_differentiable(dtype)) return default_float();
+  check<TypeError>(item_size(dtype) > 2, public_name(call.op), "() does not compute in ", name(dtype),
                    "; convert the tensor to float32 first");
   return dtype;
 }
@@ -50,13 +52,13 @@ Tensor MatrixColumns::tensor() const {
 }
 
 void check_matrices(const Call& call, const Tensor& tensor) {
-  check(tensor.ndim() >= 2, call.op.name(), "() needs matrices: a tensor with at least two dimensions, not one of shape ",
+  check(tensor.ndim() >= 2, public_name(call.op), "() needs matrices: a tensor with at least two dimensions, not one of shape ",
         tensor.shape());
 }
 
 void check_square(const Call& call, const Tensor& tensor) {
   check_matrices(call, tensor);
-  check(tensor.size(tensor.ndim() - 2) == tensor.size(tensor.ndim() - 1), call.op.name(),
+  check(tensor.size(tensor.ndim() - 2) == tensor.size(tensor.ndim() - 1), public_name(call.op),
         "() needs square matrices; the shape is ", tensor.shape());
 }
 
@@ -67,7 +69,7 @@ void check_finite(const Call& call, const MatrixColumns& matrices, DType dtype) 
     const T* elements = matrices.matrix<T>(0);
     for (int64_t i = 0; i < matrices.count() * size; ++i) {
       const bool finite = std::isfinite(std::real(elements[i])) && std::isfinite(std::imag(elements[i]));
-      check<LinAlgError>(finite, call.op.name(), "(): matrix ", i / size, " has elements that are not finite");
+      check<LinAlgError>(finite, public_name(call.op), "(): matrix ", i / size, " has elements that are not finite");
     }
   });
 }
@@ -90,7 +92,7 @@ void Statuses::check(const Call& call, const char* what) const {
   for (int64_t i = 0; i < values_.numel(); ++i) {
     if ((*this)[i] == 0) continue;
     const std::string which = values_.ndim() == 0 ? "the matrix" : message("matrix ", i, " of the stack");
-    throw LinAlgError(message(call.op.name(), "(): ", which, " ", what));
+    throw LinAlgError(message(public_name(call.op), "(): ", which, " ", what));
   }
 }
 

@@ -40,6 +40,15 @@ Tensor class_numbers(const Call& call, const Tensor& target) {
   return ops::to_dtype(target, DType::int64);
 }
 
+void check_classes(const Call& call, const Tensor& numbers, int64_t classes) {
+  const Tensor dense = contiguous_copy_if_needed(numbers);
+  const int64_t* number = dense.data_as<const int64_t>();
+  for (int64_t i = 0; i < dense.numel(); i++) {
+    check<IndexError>(number[i] >= 0 && number[i] < classes, call.op.name(), "(): the target holds class ", number[i],
+                      ", but there are ", classes, " classes, counted from 0");
+  }
+}
+
 void margin_ranking_loss_cpu(Call& call) {
   const Tensor difference = call.tensor(0) - call.tensor(1);
   const Tensor loss = not_below_zero(call.real(3) - call.tensor(2) * difference);
@@ -54,6 +63,7 @@ void multi_margin_loss_cpu(Call& call) {
   check(given.numel() == scores.batch && given.ndim() <= 1,
         "multi_margin_loss(): the target must hold one class for each of ", scores.batch,
         " lines, but has shape ", given.shape());
+  check_classes(call, given, scores.classes);
   const Tensor target = ops::reshape(given, IntSpan({scores.batch, 1}));
   const Tensor margins = not_below_zero(call.real(3) - gather(scores.input, 1, target) + scores.input);
   const Tensor others = scatter(ops::ones_like(scores.input), 1, target, 0);

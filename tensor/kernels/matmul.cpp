@@ -2,6 +2,7 @@
 #include "tensor/kernels/matmul.h"
 
 #include "tensor/copy.h"
+#include "tensor/kernels/layer_types.h"
 #include "tensor/kernels/views.h"
 #include "tensor/dispatch.h"
 
@@ -163,10 +164,11 @@ void baddbmm_cpu(Call& call) {
 
 void linear_cpu(Call& call) {
   check_dims(call, 1, 2);
-  DType dtype = common_type(call, 0, 1);
   const bool has_bias = call.has(2);
-  if (has_bias) dtype = promote(dtype, call.tensor(2).dtype());
-  const Tensor input = as_type(call.tensor(0), dtype), weight = as_type(call.tensor(1), dtype);
+  const Tensor input = call.tensor(0), weight = call.tensor(1);
+  const DType dtype = input.dtype();
+  check_layer_type(call, 1);
+  check_layer_type(call, 2);
   const int64_t outputs = weight.size(0), inputs = weight.size(1);
   check(input.ndim() >= 1 && input.size(input.ndim() - 1) == inputs, "linear: the weight of shape ",
         weight.shape(), " needs an input whose last dimension is ", inputs, ", but the input has shape ",

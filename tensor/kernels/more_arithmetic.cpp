@@ -65,7 +65,7 @@ void nan_to_num_cpu(Call& call) {
 
 Tensor size_of(const Value& value) {
   if (value.is_tensor()) return ops::abs(value);
-  return scalar(std::abs(value.as_complex()), kDefaultFloat);
+  return scalar(std::abs(value.as_complex()), default_float());
 }
 
 // Integers are compared as doubles.

@@ -4,6 +4,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/kernels/best_isa.h"
+#include "tensor/kernels/layer_types.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/normalization_loops.h"
 #include "tensor/kernels/views.h"
@@ -76,6 +77,7 @@ struct Channels {
 
 void check_per_channel(const Call& call, int argument, int64_t channels) {
   if (!call.has(argument)) return;
+  check_layer_type(call, argument, true);
   const Tensor tensor = call.tensor(argument);
   check(tensor.ndim() == 1 && tensor.size(0) == channels, call.op.name(), ": ",
         call.op.schema.arguments[argument].name, " must have shape (", channels, "), as the input has ",

@@ -157,6 +157,15 @@ void pad_rows(const Padding& padding, const T* input, T value, T* output) {
   });
 }
 
+template <class T>
+T element(const Value& number) {
+  if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) {
+    return static_cast<T>(number.as_complex());
+  } else {
+    return number.type == Value::Type::real ? static_cast<T>(number.as_double()) : static_cast<T>(number.as_int());
+  }
+}
+
 void pad_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const PadMode mode = mode_argument(call, 2);
@@ -165,11 +174,9 @@ void pad_cpu(Call& call) {
   if (out.numel() == 0) return;
   padding.make_maps(input.shape(), call.integers(1), mode);
   const Value& number = call.value(3);
-  visit(input.dtype(), [&](auto zero) {
+  visit_any(input.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T value = number.type == Value::Type::real ? static_cast<T>(number.as_double())
-                                                     : static_cast<T>(number.as_int());
-    pad_rows(padding, input.data_as<const T>(), value, out.data_as<T>());
+    pad_rows(padding, input.data_as<const T>(), element<T>(number), out.data_as<T>());
   });
 }
 
@@ -212,7 +219,7 @@ void pad_backward_cpu(Call& call) {
   std::memset(out.data(), 0, out.numel() * item_size(out.dtype()));
   if (grad_output.numel() == 0) return;
   padding.make_maps(shape, call.integers(2), mode);
-  visit(out.dtype(), [&](auto zero) {
+  visit_any(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     add_back_rows(padding, grad_output.data_as<const T>(), out.data_as<T>());
   });
@@ -223,12 +230,12 @@ const Register register_pad{
     "Elements added around (or, where pad is negative, taken from) the last dimensions: pad lists "
     "(before, after), last "
     "dimension first; mode is 'constant' (filled with value), 'reflect' or 'replicate'.",
-    {Trait::no_method},
+    {Trait::takes_complex, Trait::no_method},
     pad_cpu};
 const Register register_pad_backward{
     "pad_backward(Tensor grad_output, int[] input_shape, int[] pad, str mode) -> Tensor",
     "Gradient of pad: every element added to the one that it shows.",
-    {Trait::internal},
+    {Trait::takes_complex, Trait::internal},
     pad_backward_cpu};
 
 }  // namespace

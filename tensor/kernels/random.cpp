@@ -5,6 +5,7 @@
 
 #include "tensor/convert.h"
 #include "tensor/copy.h"
+#include "tensor/default_dtype.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/random_fill.h"
 #include "tensor/ops.h"
@@ -121,7 +122,7 @@ void random(Call& call) {
 }
 
 DType floating_dtype(Call& call, int argument) {
-  DType dtype = call.dtype(argument, kDefaultFloat);
+  DType dtype = call.dtype(argument, default_float());
   check<TypeError>(is_floating(dtype), call.op.name(), " makes floating-point tensors, got dtype ",
                    name(dtype));
   return dtype;

@@ -2,6 +2,7 @@
 // draws in row-major order.
 #include <cmath>
 
+#include "tensor/default_dtype.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/random_fill.h"
 #include "tensor/ops.h"
@@ -124,7 +125,7 @@ Tensor as_doubles(const Tensor& parameter, IntSpan shape) {
 DType drawn_type(const Call& call, int parameter_count) {
   DType dtype = call.tensor(0).dtype();
   for (int i = 1; i < parameter_count; ++i) dtype = promote(dtype, call.tensor(i).dtype());
-  return is_floating(dtype) ? dtype : kDefaultFloat;
+  return is_floating(dtype) ? dtype : default_float();
 }
 
 void check_all(const Call& call, const Tensor& values, bool (*fits)(double), const char* expected) {

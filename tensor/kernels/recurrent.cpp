@@ -5,6 +5,7 @@
 #include "tensor/blas.h"
 #include "tensor/copy.h"
 #include "tensor/kernels/best_isa.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 
@@ -158,7 +159,7 @@ void RecurrentLayer<T>::bias_gradient(const T* grad_gates, T* result) const {
 
 void check_matrices(const Call& call, int first, int second) {
   for (int argument : {first, second}) {
-    check(call.tensor(argument).ndim() == 2, call.op.name(), ": ", call.op.schema.arguments[argument].name,
+    check(call.tensor(argument).ndim() == 2, public_name(call.op), ": ", call.op.schema.arguments[argument].name,
           " must have two dimensions, not shape ", call.tensor(argument).shape());
   }
 }
@@ -167,9 +168,9 @@ template <class T>
 Tensor matrix_argument(const Call& call, int argument, int64_t rows, int64_t columns) {
   const Tensor tensor = call.tensor(argument);
   const std::string& name_of = call.op.schema.arguments[argument].name;
-  check<TypeError>(tensor.dtype() == DTypeOf<T>::value, call.op.name(), ": ", name_of, " must have type ",
+  check<TypeError>(tensor.dtype() == DTypeOf<T>::value, public_name(call.op), ": ", name_of, " must have type ",
                    name(DTypeOf<T>::value), " as the input has, not ", name(tensor.dtype()));
-  check(tensor.shape() == IntSpan({rows, columns}), call.op.name(), ": ", name_of, " must have shape (", rows, ", ",
+  check(tensor.shape() == IntSpan({rows, columns}), public_name(call.op), ": ", name_of, " must have shape (", rows, ", ",
         columns, "), not ", tensor.shape());
   return contiguous_copy_if_needed(tensor);
 }
@@ -178,7 +179,7 @@ template <class T>
 Tensor bias_argument(const Call& call, int argument, int64_t count) {
   if (!call.has(argument)) return {};
   const Tensor tensor = call.tensor(argument);
-  check(tensor.dtype() == DTypeOf<T>::value && tensor.shape() == IntSpan({count}), call.op.name(), ": ",
+  check(tensor.dtype() == DTypeOf<T>::value && tensor.shape() == IntSpan({count}), public_name(call.op), ": ",
         call.op.schema.arguments[argument].name, " must have shape (", count, ") and the input's type, not ",
         tensor.shape());
   return contiguous_copy_if_needed(tensor);

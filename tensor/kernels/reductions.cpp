@@ -118,7 +118,7 @@ void extreme_with_position_kernel(Call& call) {
 // The mean squared distance from the mean, in two passes: exact also far from zero. `unbiased`
 // is an older way to say what the correction is.
 Tensor variance(const Tensor& input, const Call& call) {
-  const Tensor x = is_floating(input.dtype()) ? input : converted(input, kDefaultFloat);
+  const Tensor x = is_floating(input.dtype()) ? input : converted(input, default_float());
   const DimSet dims = dims_of(call, 1, x.ndim());
   const bool half = item_size(x.dtype()) == 2;
   const Tensor wide = half ? converted(x, DType::float32) : x;
@@ -140,7 +140,7 @@ void std_cpu(Call& call) { call.set_output(0, ops::sqrt(variance(call.tensor(0),
 
 void norm_cpu(Call& call) {
   const Tensor given = call.tensor(0);
-  const Tensor input = is_floating(given.dtype()) ? given : converted(given, kDefaultFloat);
+  const Tensor input = is_floating(given.dtype()) ? given : converted(given, default_float());
   const DimSet dims = dims_of(call, 2, input.ndim());
   const bool keepdim = call.boolean(3);
   const double p = call.real(1);
@@ -163,7 +163,7 @@ void norm_cpu(Call& call) {
 // taken out first.
 void logsumexp_cpu(Call& call) {
   const Tensor given = call.tensor(0);
-  const Tensor input = is_floating(given.dtype()) ? given : converted(given, kDefaultFloat);
+  const Tensor input = is_floating(given.dtype()) ? given : converted(given, default_float());
   const DimSet dims = DimSet::of(call.integers(1), input.ndim());
   const Dims kept = reduced_shape(input.shape(), dims, true);
   const Tensor largest = empty(kept, input.dtype());

@@ -9,6 +9,7 @@
 #include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/resampling_loops.h"
 #include "tensor/ops.h"
+#include "tensor/public_names.h"
 
 namespace relume {
 
@@ -122,7 +123,7 @@ ResamplingRule rule_arguments(const Call& call, int at) {
   for (const auto& row : kModes) {
     if (row.name == text) return {row.mode, call.boolean(at + 1), call.boolean(at + 2), call.boolean(at + 6)};
   }
-  throw ValueError(message(call.op.name(), ": mode must be 'nearest', 'nearest-exact', 'linear', 'bilinear', "
+  throw ValueError(message(public_name(call.op), ": mode must be 'nearest', 'nearest-exact', 'linear', 'bilinear', "
                            "'trilinear' or 'bicubic', not '", text, "'"));
 }
 
@@ -131,11 +132,11 @@ Resampler resampler_of(const Call& call, const Triple& input, const Triple& outp
                        const ResamplingRule& rule, int at) {
   for (int i = 0; i < 3; i++) {
     check(input[i] >= 1 && output[i] >= 1 && input[i] <= kLargestSetting && output[i] <= kLargestSetting,
-          call.op.name(), ": sizes must be between 1 and ", kLargestSetting, ", not ", input[i], " and ", output[i]);
+          public_name(call.op), ": sizes must be between 1 and ", kLargestSetting, ", not ", input[i], " and ", output[i]);
   }
   const auto axis = [&](int i) {
     const double scale = call.has(at + i) ? call.real(at + i) : 0;
-    check(scale >= 0, call.op.name(), ": factors must be positive, not ", scale);
+    check(scale >= 0, public_name(call.op), ": factors must be positive, not ", scale);
     return resampling_axis(input[i], output[i], scale, rule);
   };
   return {axis(0), axis(1), axis(2)};
@@ -143,7 +144,7 @@ Resampler resampler_of(const Call& call, const Triple& input, const Triple& outp
 
 int spatial_dims(const Call& call, int argument) {
   const int dims = call.integers(argument).count;
-  check(dims >= 1 && dims <= 3, call.op.name(), ": ", call.op.schema.arguments[argument].name,
+  check(dims >= 1 && dims <= 3, public_name(call.op), ": ", call.op.schema.arguments[argument].name,
         " must hold 1 to 3 sizes, not ", call.integers(argument));
   return dims;
 }

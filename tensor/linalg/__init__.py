@@ -5,6 +5,7 @@ them. float32, float64, complex64 and complex128 are computed by LAPACK in their
 integers in float32. Every function has derivatives of any order.
 """
 
+from relume.tensor.linalg import root_functions
 from relume.tensor.linalg.decompositions import (
     cholesky,
     cholesky_ex,
@@ -36,6 +37,7 @@ from relume.tensor.linalg.products import (
     tensordot,
     trace,
     vander,
+    vdot,
     vecdot,
 )
 from relume.tensor.linalg.solving import (
@@ -103,7 +105,15 @@ __all__ = [
 ]
 
 # What `relume` itself has too, and what are methods of tensors.
-FUNCTIONS = (cholesky_inverse, cholesky_solve, logdet, lu_solve, lu_unpack)
+FUNCTIONS = (
+    cholesky_inverse,
+    cholesky_solve,
+    logdet,
+    lu_solve,
+    lu_unpack,
+    vdot,
+    *root_functions.FUNCTIONS,
+)
 ALIASES = {
     "det": det,
     "slogdet": slogdet,

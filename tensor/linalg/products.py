@@ -71,6 +71,16 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (x.conj() * y).sum(dim)
 
 
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The sum of products of two vectors' elements, those of the first one conjugated.
+
+    >>> import relume as rl
+    >>> rl.vdot(rl.tensor([1j]), rl.tensor([1j]))
+    tensor(1.+0.j, dtype=complex64)
+    """
+    return _ops["dot"](input.conj(), other)
+
+
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of the elements of vectors (..., n), as rows (..., n, N).
 

@@ -5,9 +5,23 @@
 namespace relume {
 namespace {
 
+// The type as a user would write it: other libraries have a Tensor too.
+std::string described(PyObject* object) {
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const std::string module = nb::str(nb::handle(type).attr("__module__")).c_str();
+  std::string text = module == "builtins" ? type_name(object) : module + '.' + type_name(object);
+  if (module != "builtins" && std::string_view(type_name(object)).find('.') != std::string_view::npos) {
+    text = type_name(object);  // a type written in C names its module itself
+  }
+  if (!is_tensor(object) && PyObject_HasAttrString(object, "__dlpack__")) {
+    text += "; relume.from_dlpack() takes it over";
+  }
+  return text;
+}
+
 [[noreturn]] void wrong_type(const ArgumentPlace& place, const char* expected, PyObject* got) {
   throw TypeError(message(place.function, "(): argument '", place.argument->name, "' must be ", expected,
-                          ", not ", type_name(got)));
+                          ", not ", described(got)));
 }
 
 // An attribute of the numpy module, looked up once and kept for ever. NumPy is a runtime
@@ -60,7 +74,7 @@ Value tensors_from_sequence(PyObject* object, const ArgumentPlace& place, Argume
     } else {
       throw TypeError(message(place.function, "(): argument '", place.argument->name,
                               "' must be a list or tuple of Tensors, but item ", i, " is ",
-                              type_name(items[i])));
+                              described(items[i])));
     }
   }
   return Value(list, static_cast<int>(count));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tensor/convert.h"
+#include "tensor/default_dtype.h"
 #include "tensor/ops.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
@@ -98,11 +99,18 @@ Tensor share_buffer(std::unique_ptr<Buffer> buffer, DType dtype) {
 
 // A NumPy copy in a type and layout that can be shared.
 nb::object shareable_copy(PyObject* array) {
-  static const std::pair<const char*, const char*> kWider[] = {{"uint16", "int32"}, {"uint32", "int64"}};
+  static const std::pair<const char*, const char*> kWider[] = {
+      {"uint16", "int32"}, {"uint32", "int64"}, {"uint64", "int64"}};
   nb::module_ numpy = nb::module_::import_("numpy");
   nb::object source = numpy.attr("asarray")(nb::borrow(array));
   nb::object dtype = source.attr("dtype").attr("newbyteorder")("=");
   const std::string name = nb::str(dtype.attr("name")).c_str();
+  if (name == "uint64") {
+    nb::object too_large = source.attr("__gt__")(INT64_MAX).attr("any")();
+    check(PyObject_IsTrue(too_large.ptr()) == 0,
+          "relume has no uint64, and this array has numbers that int64 cannot hold; convert it first: "
+          "array.astype(numpy.float64)");
+  }
   for (const auto& [narrow, wide] : kWider) {
     if (name == narrow) dtype = numpy.attr("dtype")(wide);
   }
@@ -126,8 +134,8 @@ class NestedNumbers {
   const std::vector<int64_t>& shape() const { return shape_; }
 
   DType natural_dtype() const {
-    if (!complex_numbers_.empty()) return kDefaultComplex;
-    if (has_real_ || values_.empty()) return kDefaultFloat;
+    if (!complex_numbers_.empty()) return default_complex();
+    if (has_real_ || values_.empty()) return default_float();
     return has_integer_ ? DType::int64 : DType::boolean;
   }
 
@@ -261,6 +269,8 @@ Tensor tensor_from_data(PyObject* data, PyObject* dtype) {
 
 void bind_creation(nb::module_& module) {
   module.def("register_dtypes", register_dtypes);
+  module.def("default_float", [] { return nb::borrow(dtype_object(default_float())); });
+  module.def("set_default_float", [](nb::object dtype) { set_default_float(to_dtype(dtype.ptr())); });
   module.def("tensor_from_data", [](nb::object data, nb::object dtype) {
     return tensor_from_data(data.ptr(), dtype.ptr());
   }, nb::arg("data"), nb::arg("dtype").none());

@@ -32,11 +32,12 @@ bool is_bool(PyObject* item) {
                                 std::string_view(type_name(item)).substr(0, 10) == "numpy.bool");
 }
 
-// Lists, arrays and tensors.
+// Lists, ranges, arrays and tensors.
 bool is_advanced(PyObject* item) {
   // The frequent cases first.
   if (item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)) return false;
-  return is_tensor(item) || is_numpy_array(item) || PyList_Check(item) || PyTuple_Check(item) || is_bool(item);
+  return is_tensor(item) || is_numpy_array(item) || PyList_Check(item) || PyTuple_Check(item) || PyRange_Check(item) ||
+         is_bool(item);
 }
 
 int64_t integer_of(PyObject* item) {
@@ -121,7 +122,7 @@ class KeyReader {
     } else if (is_integer(item)) {
       apply_integer(integer_of(item));
     } else {
-      throw IndexError(message("an index must be an int, slice, ..., None, or a list, array or tensor of "
+      throw IndexError(message("an index must be an int, slice, ..., None, or a list, range, array or tensor of "
                                "ints or bools, not ", type_name(item)));
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "autograd/derivative.h"
+#include "tensor/public_names.h"
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/call_op.h"
@@ -368,7 +369,7 @@ nb::object make_op_function(const Op& op, OpForm form) {
   self->takes_one_tensor = form == OpForm::plain && takes_one_tensor(op.schema);
   self->creates = creates(op);
   self->name = PyUnicode_InternFromString((op.name() + (form == OpForm::in_place ? "_" : "")).c_str());
-  self->name_text = PyUnicode_AsUTF8(self->name);
+  self->name_text = intern(public_name(op) + (form == OpForm::in_place ? "_" : ""));
   for (std::size_t i = 0; i < kMaxArguments; ++i) {
     self->argument_names[i] = i < op.schema.arguments.size()
                                   ? PyUnicode_InternFromString(op.schema.arguments[i].name.c_str())

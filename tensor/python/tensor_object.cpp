@@ -1,5 +1,6 @@
 #include "tensor/python/tensor_object.h"
 
+#include "tensor/default_dtype.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/creation.h"
 
@@ -50,7 +51,7 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* arguments, PyObject* keywords
                                      &data, &dtype)) {
       return nullptr;
     }
-    if (!data) return wrap_as(type, empty({0}, kDefaultFloat));
+    if (!data) return wrap_as(type, empty({0}, default_float()));
     return wrap_as(type, is_tensor(data) ? alias(unwrap_tensor(data)) : tensor_from_data(data, dtype));
   });
 }

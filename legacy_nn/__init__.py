@@ -23,6 +23,7 @@ from relume.legacy_nn import (
     criterion,
     cudnn,
     distances,
+    dpnn,
     dropout,
     fractional_pooling,
     gmodule,
@@ -34,6 +35,7 @@ from relume.legacy_nn import (
     module,
     normalization,
     optim,
+    packages,
     plane_layers,
     pointwise,
     pooling,
@@ -110,6 +112,8 @@ _ROOMS = (
     masking,
     criterions,
     small_layers,
+    dpnn,
+    packages,
 )
 
 __all__ = [

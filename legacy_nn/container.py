@@ -37,6 +37,12 @@ class Container(Module):
         self.modules.append(module)
         return self
 
+    def extend(self, *modules: Any) -> Any:
+        """Adds several modules at the end and returns the container."""
+        for module in modules:
+            self.add(module)
+        return self
+
     def get(self, index: int) -> Any:
         """The module at a place, counted from 1."""
         return self.modules[self._place(index)]

@@ -19,10 +19,12 @@ def count_dims(shape: str) -> int:
 
 def batch_dim(shape: str) -> int:
     """Where b stands, from 1."""
-    place = shape.find("b")
-    if place < 0:
-        raise ValueError(f"nn.Convert: the shape {shape!r} has no b, the batch")
-    return place + 1
+    return shape.index("b") + 1
+
+
+def with_batch(shape: str) -> str:
+    """A shape with the batch first, unless it says where the batch is."""
+    return shape if "b" in shape else f"b{shape}"
 
 
 @register("nn.Convert")
@@ -30,7 +32,8 @@ class Convert(Container):
     """Reorders, flattens or adds dimensions, and converts to the type of the module.
 
     A shape is a string with a letter per dimension: b the batch, f features, t time or target,
-    c planes, h height, w width; `b*` is any shape.
+    c planes, h height, w width; `b*` is any shape. Without
+    a b, the batch comes first.
 
     Args:
         inputShape: what comes in, by default `b*`.
@@ -51,8 +54,8 @@ class Convert(Container):
         super().__init__()
         if outputShape is None:
             inputShape, outputShape = None, inputShape
-        self.inputShape = inputShape or "b*"
-        self.outputShape = outputShape or "b*"
+        self.inputShape = with_batch(inputShape or "b*")
+        self.outputShape = with_batch(outputShape or "b*")
         self.inputBatchDim = batch_dim(self.inputShape)
         self.outputBatchDim = batch_dim(self.outputShape)
         self.nInputDim = count_dims(self.inputShape)

@@ -26,6 +26,7 @@ from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.rnn.module_methods import RecurrentMethods
+from relume.legacy_nn.training_methods import TrainingMethods
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, get_default_tensor_type, new_empty
 
 # What a parameter's gradient is called: weight -> gradWeight.
@@ -53,7 +54,7 @@ def defined_later(cls: type, name: str, other: str) -> bool:
 
 
 @register("nn.Module")
-class Module(RecurrentMethods):
+class Module(RecurrentMethods, TrainingMethods):
     """A layer: subclass it and write `compute`, or override the Torch7 methods.
 
     >>> import relume as rl

@@ -53,7 +53,7 @@ class SparseLinear(Module):
     ((2,), (2, 2))
     """
 
-    weightDecay: float = 0
+    weightDecay: Any = 0  # a field that hides the method, as in Torch7
     doGradInput: bool | None = False
 
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool | None = None) -> None:
@@ -151,7 +151,7 @@ class IndexLinear(Module):
 
     normalize = 0
     offset = -1
-    weightDecay: float = 0
+    weightDecay: Any = 0  # a field that hides the method, as in Torch7
     doGradInput: bool | None = False
 
     def __init__(

@@ -110,7 +110,7 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
         if not typename:
             objects[number] = Table()
         else:
-            cls = legacy_nn.lookup(typename)
+            cls = legacy_nn.registry.class_for_reading(typename)
             objects[number] = object.__new__(cls) if cls else TorchObject(typename)
     fields: dict[int, dict[Any, Any]] = {}
     for number, _, kinds, values in found:

@@ -15,7 +15,6 @@ from types import ModuleType
 
 from relume.legacy_nn import (
     aliases,
-    char_rnn,
     composite,
     container,
     convert,
@@ -32,6 +31,7 @@ from relume.legacy_nn import (
     linear,
     lookup_table,
     margin_criterion,
+    models,
     module,
     normalization,
     optim,
@@ -87,7 +87,6 @@ _ROOMS = (
     lookup_table,
     criterion,
     gmodule,
-    char_rnn,
     distances,
     selection,
     composite,
@@ -114,6 +113,7 @@ _ROOMS = (
     small_layers,
     dpnn,
     packages,
+    models,
 )
 
 __all__ = [

@@ -1,13 +1,19 @@
-"""Which Python class a Torch class name stands for."""
+"""Which Python class a Torch class name stands for.
+
+Some projects gave their own class the name of another's: `nn.LSTM` is one layer in the rnn package
+and another one in torch-rnn. Such a name has a main class, and variants that are told apart by a
+field that their objects have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type)
 
 _classes: dict[str, type] = {}
+_variants: dict[str, dict[str, type]] = {}  # by class name, then by the field that tells
 
 
 def register(typename: str) -> Callable[[Class], Class]:
@@ -35,6 +41,49 @@ def register(typename: str) -> Callable[[Class], Class]:
         return cls
 
     return decorate
+
+
+def register_variant(typename: str, field: str) -> Callable[[Class], Class]:
+    """Makes a class the meaning of a Torch class name for objects that have a certain field.
+
+    Args:
+        typename: the name, which means another class in general.
+        field: a field that only objects of this class have.
+    """
+
+    def decorate(cls: Class) -> Class:
+        cls.torch_typename = typename  # type: ignore[attr-defined]
+        _variants.setdefault(typename, {})[field] = cls
+        return cls
+
+    return decorate
+
+
+def class_for_reading(typename: str) -> type | None:
+    """The class that a reader makes objects of, or None.
+
+    It is the registered one, or where there are variants one whose objects become what their
+    fields say.
+
+    >>> from relume import legacy_nn as nn
+    >>> from relume.legacy_nn.registry import class_for_reading
+    >>> class_for_reading("nn.Linear") is nn.Linear
+    True
+    """
+    variants = _variants.get(typename)
+    main = _classes.get(typename)
+    if not variants:
+        return main
+    if main is None:
+        main = next(iter(variants.values()))
+
+    def _load_fields(self: Any, fields: dict, version: int | None = None) -> None:
+        found = [cls for field, cls in variants.items() if field in fields]
+        self.__class__ = found[0] if found else main
+        self._load_fields(fields, version)
+
+    members = {"_load_fields": _load_fields, "__module__": __name__, "__slots__": ()}
+    return type(main.__name__, (main,), members)
 
 
 def lookup(typename: str) -> type | None:

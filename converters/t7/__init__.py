@@ -289,7 +289,7 @@ def _finder(classes: Classes | None) -> Callable[[str], Any]:
 
 def _legacy_lookup() -> Callable[[str], Any]:
     try:
-        return importlib.import_module("relume.legacy_nn.registry").lookup
+        return importlib.import_module("relume.legacy_nn.registry").class_for_reading
     except ModuleNotFoundError:
         return lambda name: None
 

@@ -31,7 +31,7 @@ constexpr Special kSpecial[] = {
     {"tds.Hash", ClassKind::hash},          {"tds_hash", ClassKind::hash},
     {"tds.Vec", ClassKind::vector},         {"tds_vec", ClassKind::vector},
     {"torch.Generator", ClassKind::generator},
-    {"nn.GPU", ClassKind::headed},
+    {"nn.GPU", ClassKind::headed},           {"nn.DataParallelTable", ClassKind::headed},
 };
 
 bool remove_suffix(std::string_view& text, std::string_view suffix) {

@@ -445,7 +445,10 @@ bool Reader::open_torch_object(Item& item) {
       if (era_ == Era::streams) {
         open_early(item, info);
       } else {
-        push(FrameKind::object, item, info.kind == ClassKind::headed ? 2 : 1, &info);
+        // The first DataParallelTable wrote nothing before its fields.
+        const bool is_bare = info.name == "nn.DataParallelTable" && version < 2;
+        const bool has_header = info.kind == ClassKind::headed && !is_bare;
+        push(FrameKind::object, item, has_header ? 2 : 1, &info);
       }
       return true;
   }

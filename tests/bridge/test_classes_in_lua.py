@@ -1,6 +1,7 @@
 """Classes whose source is Lua: relume.load(path, lua=...)."""
 
 import pytest
+from ascii_files import ascii_of
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -97,44 +98,10 @@ def saved(tmp_path):
 
     def save(value):
         path = tmp_path / "object.t7"
-        path.write_text(ascii_of(value, {}))
+        path.write_text(ascii_of(value))
         return path
 
     return save
-
-
-def ascii_of(value, seen):
-    """A small writer of Torch7's ASCII format."""
-    if value is None:
-        return "0\n"
-    if isinstance(value, bool):
-        return f"5\n{int(value)}\n"
-    if isinstance(value, (int, float)):
-        return f"1\n{value}\n"
-    if isinstance(value, str):
-        return f"2\n{len(value)}\n{value}\n"
-    index = seen.setdefault(id(value), len(seen) + 1)
-    if isinstance(value, list):
-        value = dict(enumerate(value, 1))
-    if isinstance(value, dict):
-        items = "".join(ascii_of(k, seen) + ascii_of(v, seen) for k, v in value.items())
-        return f"3\n{index}\n{len(value)}\n{items}"
-    if isinstance(value, rl.Tensor):
-        storage = len(seen) + 1
-        seen[("storage", index)] = storage
-        sizes = " ".join(map(str, value.shape))
-        strides = " ".join(map(str, value.stride()))
-        data = " ".join(repr(x) for x in value.reshape(-1).tolist())
-        return (
-            f"4\n{index}\n3\nV 1\n18\ntorch.DoubleTensor\n{value.ndim}\n{sizes}\n{strides}\n1\n"
-            f"4\n{storage}\n3\nV 1\n19\ntorch.DoubleStorage\n{value.numel()}\n{data}\n"
-        )
-    typename, fields = value
-    fields_index = len(seen) + 1
-    seen[("fields", index)] = fields_index
-    items = "".join(ascii_of(k, seen) + ascii_of(v, seen) for k, v in fields.items())
-    head = f"4\n{index}\n3\nV 1\n{len(typename)}\n{typename}\n"
-    return f"{head}3\n{fields_index}\n{len(fields)}\n{items}"
 
 
 def layer(typename, **fields):

@@ -8,10 +8,11 @@ import pytest
 
 from relume import legacy_nn
 
-MODULES = [module.name for module in pkgutil.iter_modules(legacy_nn.__path__)]
+PREFIX = "relume.legacy_nn."
+MODULES = [module.name for module in pkgutil.walk_packages(legacy_nn.__path__, PREFIX)]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
-    result = doctest.testmod(importlib.import_module(f"relume.legacy_nn.{name}"))
+    result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0

@@ -20,7 +20,7 @@ class OneHot(Module):
         outputSize: length of the vectors.
 
     >>> import relume as rl
-    >>> from relume.legacy_nn.char_rnn import OneHot
+    >>> from relume.legacy_nn.models.char_rnn import OneHot
     >>> OneHot(3).forward(rl.tensor([2, 1])).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """

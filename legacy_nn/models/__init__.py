@@ -1,0 +1,21 @@
+"""Classes that well-known models carry, from the projects that trained them: a file per project."""
+
+from relume.legacy_nn.models import (
+    char_rnn,
+    instance_normalization,
+    neuraltalk,
+    style_transfer,
+    torch_rnn,
+    waifu2x,
+    waifu2x_criterions,
+)
+
+__all__ = [
+    "char_rnn",
+    "instance_normalization",
+    "neuraltalk",
+    "style_transfer",
+    "torch_rnn",
+    "waifu2x",
+    "waifu2x_criterions",
+]

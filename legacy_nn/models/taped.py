@@ -1,0 +1,48 @@
+"""The base of containers that say what they compute with the modern faces of their modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relume import _C
+from relume.legacy_nn.container import Container
+from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.record import match
+
+
+class Taped(Container):
+    """Runs `compute` on a tape; a module may be used in it any number of times."""
+
+    def _differentiate(
+        self, input: Activation, gradOutput: Activation, of_input: bool, of_parameters: bool
+    ) -> list:
+        """Gradients of the input's tensors, then of all parameters; None where not wanted."""
+        record = self._record
+        if record is None or not record.is_of(input) or not record.has_tape():
+            record = self._rerun(input)
+        outputs, gradients = match(self, record.output, gradOutput)
+        wanted = record.leaves if of_input else [None] * len(record.leaves)
+        parameters = self.parameters()[0]
+        wanted = wanted + (parameters if of_parameters else [None] * len(parameters))
+        places = [i for i, leaf in enumerate(wanted) if leaf is not None and leaf.requires_grad]
+        result: list[Any] = [None] * len(wanted)
+        if outputs and places:
+            chosen = [wanted[i] for i in places]
+            found = _C.run_backward(outputs, gradients, chosen, True, False, True)
+            for place, gradient in zip(places, found, strict=True):
+                result[place] = gradient
+        return result
+
+    def _accumulate(self, gradients: list, scale: float) -> None:
+        sums = self.parameters()[1]
+        for total, gradient in zip(sums, gradients[len(gradients) - len(sums) :], strict=True):
+            if gradient is not None:
+                total.add_(gradient, alpha=scale)
+
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
+        self._accumulate(self._differentiate(input, gradOutput, False, True), scale)
+
+    def __str__(self) -> str:
+        return self.torch_typename

@@ -60,6 +60,7 @@ from relume.legacy_nn.rnn import (
     bidirectional,
     criterions,
     gru,
+    later_layers,
     lstm,
     masking,
     recurrence,
@@ -67,6 +68,7 @@ from relume.legacy_nn.rnn import (
     sequence_lstm,
     sequencer,
     small_layers,
+    step_cells,
 )
 from relume.legacy_nn.rnn.unrolling import Unrolling
 from relume.legacy_nn.tracing import trace
@@ -111,6 +113,8 @@ _ROOMS = (
     masking,
     criterions,
     small_layers,
+    step_cells,
+    later_layers,
     dpnn,
     packages,
     models,

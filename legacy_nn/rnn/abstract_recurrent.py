@@ -39,6 +39,7 @@ class AbstractRecurrent(Container):
     recurrentModule: Any
     inputSize: int | None = None
     outputSize: Any = None
+    zeroMaskStep: int = 0
     p: float = 0
     mono: bool = False
     updateGradInputStep: int | None = None
@@ -131,12 +132,31 @@ class AbstractRecurrent(Container):
     def updateOutput(self, input: Activation) -> Activation:
         step = self.step
         module = self._forward_module(step)
+        self._hand_on_mask(module)
         output = self._run_step(module, "forward", self._given(step, input))
         self.output = self._keep_output(step, output)
         self.step = step + 1
         self.__dict__.pop("updateGradInputStep", None)
         self.__dict__.pop("accGradParametersStep", None)
         return self.output
+
+    def _hand_on_mask(self, module: Any) -> None:
+        """Gives the module of the next step its row of the mask that setZeroMask set."""
+        mask = self.__dict__.get("zeroMask")
+        if mask is None or mask is False:
+            return
+        self.zeroMaskStep += 1
+        if self.zeroMaskStep > mask.shape[0]:
+            raise RuntimeError(f"{self}: setZeroMask was given a mask of {mask.shape[0]} steps")
+        module.setZeroMask(mask[self.zeroMaskStep - 1])
+
+    def setZeroMask(self, zeroMask: Any) -> Any:
+        self.zeroMask = zeroMask
+        self.zeroMaskStep = 0
+        if zeroMask is False:
+            for module in (self.recurrentModule, *self._copies()):
+                module.setZeroMask(False)
+        return self
 
     def _kept(self, table: Table, step: int, value: Activation) -> Activation:
         """In evaluation all steps keep their values in one memory, as in Torch7."""
@@ -227,6 +247,7 @@ class AbstractRecurrent(Container):
         self.forget()
         for name in ("outputs", "gradInputs", "gradOutputs", "_gradOutputs"):
             self.__dict__[name] = Table()
+        self.__dict__.pop("zeroMask", None)
         for clone in self._copies():
             clone.clearState()
         return super().clearState()
@@ -256,6 +277,8 @@ class AbstractRecurrent(Container):
     def evaluate(self) -> Any:
         for clone in self._copies():
             clone.evaluate()
+            for module in clone.walk():
+                module._record = None  # what only a backward in training would need
         return super().evaluate()
 
     def type(self, typename: str | None = None) -> Any:
@@ -283,11 +306,12 @@ class AbstractRecurrent(Container):
             self.getStepModule(step).reinforce(own_reward)
         return self
 
-    def maskZero(self, nInputDim: int = 1) -> Any:
+    def maskZero(self, nInputDim: int | None = 1) -> Any:
         """Zeroes output and states for samples whose input is all zeros.
 
         Args:
-            nInputDim: dimensions of one sample of the input.
+            nInputDim: dimensions of one sample of the input; of later versions of the package:
+                True to find the samples in the input, False to be told them by `setZeroMask`.
         """
         from relume.legacy_nn.rnn.masking import MaskZero
 

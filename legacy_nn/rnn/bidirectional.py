@@ -88,7 +88,15 @@ class BiSequencer(TwoDirections):
     updateGradInput = Decorator.updateGradInput
     accGradParameters = Decorator.accGradParameters
     accUpdateGradParameters = Decorator.accUpdateGradParameters
-    __str__ = Decorator.__str__
+
+    def __str__(self) -> str:
+        if "fwdSeq" in self.__dict__:
+            return f"{self.torch_typename} @ {self.modules[0]}"
+        both, merge = self.modules[0].modules  # of the last version
+        forward, reverse = both.modules
+        parts = (("forward: ", forward), ("backward:", reverse.getModule()), ("merge:   ", merge))
+        lines = [f"  {name} {printing.indented(part, '    |    ')}" for name, part in parts]
+        return "\n".join([f"{self.torch_typename} {{", *lines, "}"])
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         self.gradInput = self._run_child(0, "backward", input, gradOutput, scale)

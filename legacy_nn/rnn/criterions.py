@@ -42,6 +42,20 @@ class StepwiseCriterion(Criterion):
             clone = self.clones[step] = self.criterion.clone()
         return clone
 
+    def setZeroMask(self, zeroMask: Any) -> Any:
+        """Tells the criterion of every step which samples count as zeros.
+
+        Args:
+            zeroMask: time x batch, 1 for samples of zeros; False for none.
+        """
+        if zeroMask is False:
+            for clone in self.clones.values():
+                clone.setZeroMask(False)
+        else:
+            for step, row in enumerate(zeroMask, 1):
+                self.getStepCriterion(step).setZeroMask(row)
+        return self
+
     def _targets(self, target: Any, count: int) -> list:
         """The target of every step."""
         raise NotImplementedError

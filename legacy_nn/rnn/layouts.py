@@ -25,7 +25,7 @@ def complete_recurrent(layer: Any, fields: dict) -> None:
         if not isinstance(fields.get(name), Table):
             fields[name] = Table()
     fields.setdefault("step", 1)
-    fields.setdefault("rho", 99999)
+    fields.setdefault("rho", fields.get("seqlen", 99999))
 
 
 def complete_sequencer(layer: Any, fields: dict) -> None:
@@ -48,6 +48,12 @@ def complete_sequence_layer(layer: Any, fields: dict) -> None:
     fields.setdefault("_remember", "neither")
 
 
+def complete_stepwise_criterion(layer: Any, fields: dict) -> None:
+    """The last version has its criterion as the first of its clones alone."""
+    if fields.get("criterion") is None:
+        fields["criterion"] = next(iter(fields["clones"]))
+
+
 def dropout_of_rnn(layer: Any, fields: dict) -> None:
     """A file calls both kinds nn.Dropout; that of package rnn says whether it is lazy."""
     if "lazy" in fields:
@@ -61,5 +67,7 @@ UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
     "nn.Repeater": [complete_sequencer],
     "nn.SeqLSTM": [complete_sequence_layer],
     "nn.SeqGRU": [complete_sequence_layer],
+    "nn.SequencerCriterion": [complete_stepwise_criterion],
+    "nn.RepeaterCriterion": [complete_stepwise_criterion],
     "nn.Dropout": [dropout_of_rnn],
 }

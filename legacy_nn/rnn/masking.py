@@ -53,7 +53,9 @@ class MaskZero(Decorator):
 
     Args:
         module: the module; when its input is a table, the first tensor counts.
-        nInputDim: dimensions of one sample of the input.
+        nInputDim: dimensions of one sample of the input. In later versions of the package it is
+            True to find the samples in the input, False to be told them by `setZeroMask`.
+        maskinput, maskoutput: of later versions: what is zeroed, by default the output.
 
     >>> import relume as rl
     >>> from relume import legacy_nn as nn
@@ -69,9 +71,20 @@ class MaskZero(Decorator):
     maskoutput: bool | None = True
     nInputDim: int | None = None
 
-    def __init__(self, module: Any, nInputDim: int = 1, silent: bool | None = None) -> None:
+    def __init__(
+        self,
+        module: Any,
+        nInputDim: int | None = 1,
+        maskinput: bool | None = None,
+        maskoutput: bool | None = None,
+    ) -> None:
         super().__init__(module)
-        self.nInputDim = nInputDim
+        if nInputDim is None or isinstance(nInputDim, bool):
+            self.v2 = not nInputDim
+            self.maskinput = maskinput
+            self.maskoutput = True if maskoutput is None else maskoutput
+        else:
+            self.nInputDim = nInputDim
 
     def setZeroMask(self, zeroMask: Any) -> Any:
         """Sets which samples count as zeros from now on; False for none."""
@@ -145,7 +158,7 @@ class TrimZero(MaskZero):
     """
 
     def __init__(self, module: Any, nInputDim: int = 1, silent: bool | None = None) -> None:
-        super().__init__(module, nInputDim, silent)
+        super().__init__(module, nInputDim)
         self.temp = new_empty()
         self.gradTemp = new_empty()
 
@@ -234,7 +247,7 @@ class MaskZeroCriterion(Criterion):
 
     Args:
         criterion: the criterion; when its input is a table, the first tensor counts.
-        nInputDim: dimensions of one sample of the input.
+        nInputDim: dimensions of one sample of the input; True or False as in `MaskZero`.
 
     >>> import relume as rl
     >>> from relume import legacy_nn as nn
@@ -246,10 +259,13 @@ class MaskZeroCriterion(Criterion):
     v2 = False
     nInputDim: int | None = None
 
-    def __init__(self, criterion: Any, nInputDim: int = 1) -> None:
+    def __init__(self, criterion: Any, nInputDim: int | None = 1) -> None:
         super().__init__()
         self.criterion = criterion
-        self.nInputDim = nInputDim
+        if nInputDim is None or isinstance(nInputDim, bool):
+            self.v2 = not nInputDim
+        else:
+            self.nInputDim = nInputDim
 
     def children(self) -> list[Any]:
         return [self.criterion]

@@ -57,6 +57,29 @@ class RecurrentMethods:
         for child in self._inner_modules():
             child.setOutputStep(step)
 
+    def maskZero(self, *arguments: Any) -> Any:
+        """Lets the recurrent modules inside zero their states for samples of zeros."""
+        for child in self._inner_modules():
+            child.maskZero(*arguments)
+        return self
+
+    def setZeroMask(self, zeroMask: Any) -> Any:
+        """Tells the masking modules inside which samples count as zeros.
+
+        Args:
+            zeroMask: time x batch, 1 for samples of zeros; False for none.
+        """
+        for child in self._inner_modules():
+            child.setZeroMask(zeroMask)
+        return self
+
+    def setStartState(self, startState: Any) -> None:
+        """Sets what the recurrent modules inside begin with, in the structure of modules."""
+        children = self._inner_modules()
+        for child, state in zip(children, nested.spread(startState, len(children)), strict=True):
+            if state is not None:
+                child.setStartState(state)
+
     def stepClone(self) -> Any:
         """A copy for another step: one set of parameters, the same recurrent modules inside."""
         from relume.legacy_nn.rnn.step_clone import step_clone

@@ -14,7 +14,7 @@ from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
 from relume.legacy_nn.rnn.building import parallel, sequence
-from relume.legacy_nn.rnn.stateful import StatefulRecurrent
+from relume.legacy_nn.rnn.stateful import State, StatefulRecurrent
 from relume.legacy_nn.rnn.step_clone import shared_clone, tie
 from relume.legacy_nn.rnn.unrolling import active_unrolling
 from relume.legacy_nn.types import dtype_of, new_empty, sizes_of
@@ -197,7 +197,7 @@ class Recurrence(StatefulRecurrent):
             )
         return input.shape[0]
 
-    def _zeros(self, input: Activation) -> Activation:
+    def _zeros(self, input: Activation, state: State) -> Activation:
         batch = self._batch_size(input)
         zeros = self._zeros_of(self.outputSize, () if batch is None else (batch,))
         if not same_sizes(self.__dict__.get("zeroTensor"), zeros):

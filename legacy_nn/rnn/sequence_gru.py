@@ -48,23 +48,8 @@ class SeqGRU(SequenceLayer):
     def run(
         self, sequence: Tensor, first: list[Tensor], *parameters: Any
     ) -> tuple[list[Tensor], list[Tensor]]:
-        inputs, size = self.sizes()
-        weight, bias = parameters
-        from_input, from_output = weight[:inputs], weight[inputs:]
-        gate_weight, write_weight = from_output[:, : 2 * size], from_output[:, 2 * size :]
-        keeps = 1 - self._is_zero(sequence).to(sequence.dtype) if self.maskzero else None
-        sums = sequence.matmul(from_input) + bias
-        state, outputs = first[0], []
-        for step in range(sequence.shape[0]):
-            gate_sums, write_sums = sums[step].split([2 * size, size], 1)
-            gates = rl.sigmoid(rl.addmm(gate_sums, state, gate_weight))
-            reset, update = gates.split(size, 1)
-            written = rl.tanh(rl.addmm(write_sums, reset * state, write_weight))
-            state = written + update * (state - written)
-            if keeps is not None:
-                state = state * keeps[step]
-            outputs.append(state)
-        return [rl.stack(outputs, 0)], [state]
+        is_zero = self._is_zero(sequence) if self.maskzero else None
+        return run_gru(sequence, first, parameters, is_zero)
 
     def toGRU(self) -> GRU:
         """An nn.GRU with the same parameters and gradients."""
@@ -81,3 +66,37 @@ class SeqGRU(SequenceLayer):
                 for target, value in zip(targets, values, strict=True):
                     target.copy_(value)
         return cell
+
+
+def run_gru(
+    sequence: Tensor, first: list[Tensor], parameters: tuple, is_zero: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Gated recurrent units with the weights of nn.SeqGRU.
+
+    Unlike in rl.gru, the reset gate acts before the multiplication with the weight.
+
+    Args:
+        sequence: time x batch x inputs.
+        first: the output before the first step.
+        parameters: weight and bias.
+        is_zero: time x batch x 1: where the state becomes zero.
+
+    Returns:
+        The outputs of all steps, and that of the last one.
+    """
+    (state,), (weight, bias) = first, parameters
+    inputs, size = sequence.shape[2], state.shape[1]
+    from_input, from_output = weight[:inputs], weight[inputs:]
+    gate_weight, write_weight = from_output[:, : 2 * size], from_output[:, 2 * size :]
+    keeps = None if is_zero is None else 1 - is_zero.to(sequence.dtype)
+    sums = sequence.matmul(from_input) + bias
+    outputs = []
+    for step in range(sequence.shape[0]):
+        gate_sums, write_sums = sums[step].split([2 * size, size], 1)
+        reset, update = rl.sigmoid(rl.addmm(gate_sums, state, gate_weight)).split(size, 1)
+        written = rl.tanh(rl.addmm(write_sums, reset * state, write_weight))
+        state = written + update * (state - written)
+        if keeps is not None:
+            state = state * keeps[step]
+        outputs.append(state)
+    return [rl.stack(outputs, 0)], [state]

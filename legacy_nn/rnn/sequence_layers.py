@@ -43,6 +43,7 @@ class SequenceLayer(Module):
     states: tuple[SequenceState, ...] = (OUTPUT,)
     batchfirst = False
     maskzero = False
+    v2 = False  # of later versions: samples of zeros are those of `setZeroMask`
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,8 +142,25 @@ class SequenceLayer(Module):
             self.__dict__[state.first] = begin.detach()
             self.__dict__[state.steps] = values.detach()
 
+    def setZeroMask(self, zeroMask: Any) -> Any:
+        """Sets which samples count as zeros, time x batch; False for none."""
+        self.v2 = True
+        self.zeroMask = zeroMask
+        return self
+
     def _is_zero(self, sequence: Tensor) -> Tensor:
-        """Per step and sample, time x batch x 1: is the input all zeros?"""
+        """Per step and sample, time x batch x 1: does the input count as zeros?"""
+        if self.v2:
+            time, batch = sequence.shape[:2]
+            mask = self.__dict__.get("zeroMask")
+            if mask is False:
+                return rl.zeros((time, batch, 1), dtype=rl.bool)
+            if mask is None or tuple(mask.shape[:2]) != (time, batch):
+                raise ValueError(
+                    f"{self.torch_typename}: setZeroMask must be given a mask of size "
+                    f"{time}x{batch} before forward"
+                )
+            return mask.reshape((time, batch, 1)) != 0
         return sequence.detach().square().sum(2, keepdim=True) == 0
 
     # ---- forward ----
@@ -236,9 +254,14 @@ class SequenceLayer(Module):
         """The old name of `forget`."""
         self.forget()
 
-    def maskZero(self, nInputDim: int | None = None) -> Any:
-        """Lets samples of zeros set their states to zero; see the class."""
+    def maskZero(self, v1: bool | None = True) -> Any:
+        """Lets samples of zeros set their states to zero; see the class.
+
+        Args:
+            v1: False when `setZeroMask` says which samples these are, as in later versions.
+        """
         self.maskzero = True
+        self.v2 = v1 is False
         return self
 
     def training(self) -> Any:

@@ -30,7 +30,8 @@ class SeqLSTM(SequenceLayer):
     Args:
         inputsize: length of the input vectors.
         hiddensize: length of the cell.
-        outputsize: length of the output vectors, by default as long as the cell.
+        outputsize: length of the output vectors: a projection of the hidden state (Sak et al.,
+            2014) with the weight `weightO`. By default the hidden state itself.
 
     >>> import relume as rl
     >>> from relume import legacy_nn as nn
@@ -39,10 +40,15 @@ class SeqLSTM(SequenceLayer):
     (5, 2, 4)
     """
 
+    parameter_names = ("weight", "bias", "weightO")
     states = (CELL, OUTPUT)
+    weightO: Any = None
 
     def __init__(self, inputsize: int, hiddensize: int, outputsize: int | None = None) -> None:
         super().__init__()
+        if outputsize is not None:
+            self.weightO = new_parameter(hiddensize, outputsize)
+            self.gradWeightO = new_parameter(hiddensize, outputsize)
         self.inputsize = inputsize
         self.hiddensize = hiddensize
         self.outputsize = hiddensize if outputsize is None else outputsize
@@ -59,36 +65,17 @@ class SeqLSTM(SequenceLayer):
         hidden = self.__dict__.get("hiddensize") or self.outputsize
         return int(self.inputsize), int(hidden), int(self.outputsize)
 
-    def _weights(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights for input and output before, and bias, in the gate order of rl.lstm."""
-        inputs, hidden, _ = self.sizes()
-        weight = in_order(weight, 1, hidden, (0, 1, 3, 2)).t()
-        return weight[:, :inputs], weight[:, inputs:], in_order(bias, 0, hidden, (0, 1, 3, 2))
-
-    def _masked(self, sequence: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """With one more input, which is 1 for samples of zeros and shuts their gates."""
-        hidden = self.sizes()[1]
-        is_shut = self._is_zero(sequence).to(sequence.dtype)
-        shuts = rl.full((4 * hidden, 1), SHUT, dtype=weight.dtype)
-        shuts.narrow(0, 2 * hidden, hidden).zero_()  # not what is written: only gates shut
-        return rl.cat([sequence, is_shut], 2), rl.cat([weight, shuts], 1)
-
     def run(
         self, sequence: Tensor, first: list[Tensor], *parameters: Any
     ) -> tuple[list[Tensor], list[Tensor]]:
-        from_input, from_output, bias = self._weights(*parameters)
-        if self.maskzero:
-            sequence, from_input = self._masked(sequence, from_input)
-        cell, hidden = first
-        time, batch, inputs = sequence.shape
-        rows = sequence.reshape((time * batch, inputs))
-        sizes = [batch] * time
-        output, last_output, last_cell, _, cells = LSTM_LAYER(
-            rows, hidden, cell, from_input, from_output, bias, None, sizes, False
-        )
-        shape = (time, batch, hidden.shape[1])
-        cells = cells.narrow(0, 0, time * batch)
-        return [cells.reshape(shape), output.reshape(shape)], [last_cell, last_output]
+        is_zero = self._is_zero(sequence) if self.maskzero else None
+        return run_lstm(sequence, first, parameters, is_zero)
+
+    def _draw_weights(self, inputs: int, outputs: int, std: float | None) -> None:
+        hidden = self.sizes()[1]
+        self.weight.normal_(0, std or 1 / math.sqrt(hidden + inputs))
+        if self.weightO is not None:
+            self.weightO.normal_(0, std or 1 / math.sqrt(outputs + hidden))
 
     def toFastLSTM(self) -> FastLSTM:
         """An nn.FastLSTM with the same parameters and gradients."""
@@ -111,11 +98,56 @@ def in_order(parameter: Tensor, dim: int, size: int, order: tuple[int, ...]) -> 
     return rl.cat([parameter.narrow(dim, gate * size, size) for gate in order], dim)
 
 
+def run_lstm(
+    sequence: Tensor, first: list[Tensor], parameters: tuple, is_zero: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """An LSTM with the weights of nn.SeqLSTM.
+
+    Args:
+        sequence: time x batch x inputs.
+        first: cell and output before the first step.
+        parameters: weight, bias and, where the output is a projection, its weight (or None).
+        is_zero: time x batch x 1: where states become zero.
+
+    Returns:
+        Cells and outputs of all steps, and those of the last one. Where the output is a
+        projection, the cells are those of the last step alone.
+    """
+    weight, bias, *projection = parameters
+    cell, hidden = first
+    inputs, size = sequence.shape[2], cell.shape[1]
+    weight = in_order(weight, 1, size, (0, 1, 3, 2)).t()  # as rl.lstm has them
+    bias = in_order(bias, 0, size, (0, 1, 3, 2))
+    from_input, from_output = weight[:, :inputs], weight[:, inputs:]
+    if is_zero is not None:
+        sequence, from_input = with_shutter(sequence, from_input, is_zero)
+    if projection and projection[0] is not None:
+        weights = [from_input, from_output, bias, rl.zeros_like(bias), projection[0].t()]
+        states = [hidden.unsqueeze(0), cell.unsqueeze(0)]
+        output, last_output, last_cell = rl.lstm(sequence, states, weights)
+        return [last_cell, output], [last_cell[0], last_output[0]]
+    time, batch = sequence.shape[:2]
+    rows, sizes = sequence.reshape((time * batch, sequence.shape[2])), [batch] * time
+    output, last_output, last_cell, _, cells = LSTM_LAYER(
+        rows, hidden, cell, from_input, from_output, bias, None, sizes, False
+    )
+    shape = (time, batch, size)
+    cells = cells.narrow(0, 0, time * batch)
+    return [cells.reshape(shape), output.reshape(shape)], [last_cell, last_output]
+
+
+def with_shutter(sequence: Tensor, weight: Tensor, is_zero: Tensor) -> tuple[Tensor, Tensor]:
+    """Sequence and weight with one more input: 1 where states become zero, which shuts the gates
+    for input, forget and output there."""
+    size = weight.shape[0] // 4
+    shutter = rl.full((4 * size, 1), SHUT, dtype=weight.dtype)
+    shutter.narrow(0, 2 * size, size).zero_()  # what is written is no gate
+    return rl.cat([sequence, is_zero.to(sequence.dtype)], 2), rl.cat([weight, shutter], 1)
+
+
 @register("nn.SeqLSTMP")
 class SeqLSTMP(SeqLSTM):
-    """A SeqLSTM whose output is a projection of the hidden state (Sak et al., 2014).
-
-    `weightO` is hidden x outputs.
+    """A SeqLSTM whose output is a projection of the hidden state.
 
     Args:
         inputsize: length of the input vectors.
@@ -128,30 +160,8 @@ class SeqLSTMP(SeqLSTM):
     (5, 2, 2)
     """
 
-    parameter_names = ("weight", "bias", "weightO")
-
     def __init__(self, inputsize: int, hiddensize: int, outputsize: int) -> None:
-        self.weightO = new_parameter(hiddensize, outputsize)
-        self.gradWeightO = new_parameter(hiddensize, outputsize)
         super().__init__(inputsize, hiddensize, outputsize)
-
-    def _draw_weights(self, inputs: int, outputs: int, std: float | None) -> None:
-        hidden = self.sizes()[1]
-        self.weight.normal_(0, std or 1 / math.sqrt(hidden + inputs))
-        self.weightO.normal_(0, std or 1 / math.sqrt(outputs + hidden))
-
-    def run(
-        self, sequence: Tensor, first: list[Tensor], *parameters: Any
-    ) -> tuple[list[Tensor], list[Tensor]]:
-        weight, bias, projection = parameters
-        from_input, from_output, bias = self._weights(weight, bias)
-        if self.maskzero:
-            sequence, from_input = self._masked(sequence, from_input)
-        cell, hidden = (value.unsqueeze(0) for value in first)
-        biases = [bias, rl.zeros_like(bias)]
-        weights = [from_input, from_output, *biases, projection.t()]
-        output, last_output, last_cell = rl.lstm(sequence, [hidden, cell], weights)
-        return [last_cell, output], [last_cell[0], last_output[0]]
 
     def toFastLSTM(self) -> FastLSTM:
         raise AttributeError("nn.SeqLSTMP has no counterpart that takes one step")

@@ -19,8 +19,10 @@ class State(NamedTuple):
 
     values: str  # a table: after step t, at t; what the user set, at 0
     gradients: str  # a table: the gradients of these
-    first: str  # a tensor that the user wants before the first step
-    last_gradient: str  # a gradient that the user wants after the last step
+    first: str = ""  # a tensor that the user wants before the first step
+    last_gradient: str = ""  # a gradient that the user wants after the last step
+    zeros: str = "zeroTensor"  # what the first step begins with otherwise
+    size: str = "outputSize"  # its length
 
 
 OUTPUT = State("outputs", "gradOutputs", "userPrevOutput", "userNextGradOutput")
@@ -38,7 +40,8 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def __init__(self, rho: int | None = None) -> None:
         super().__init__(rho or 9999)
-        self.zeroTensor = new_empty()
+        for state in self.states:
+            self.__dict__[state.zeros] = new_empty()
         self.cells = Table()
         self.gradCells = Table()
 
@@ -50,32 +53,42 @@ class StatefulRecurrent(AbstractRecurrent):
 
     # ---- states ----
 
-    def _state_shape(self, input: Activation) -> tuple[int, ...]:
-        size = int(self.outputSize)
-        return (input.shape[0], size) if input.ndim == 2 else (size,)
-
-    def _zeros(self, input: Activation) -> Activation:
+    def _zeros(self, input: Activation, state: State) -> Activation:
         """The state before the first step when nobody set one."""
-        shape = self._state_shape(input)
-        zero = self.__dict__.get("zeroTensor")
+        size = int(getattr(self, state.size))
+        shape = (input.shape[0], size) if input.ndim == 2 else (size,)
+        zeros = self.__dict__.get(state.zeros)
         dtype = dtype_of(self._type)
-        if not isinstance(zero, Tensor) or tuple(zero.shape) != shape or zero.dtype != dtype:
-            self.zeroTensor = rl.zeros(shape, dtype=dtype)
-        return self.zeroTensor
+        if not isinstance(zeros, Tensor) or tuple(zeros.shape) != shape or zeros.dtype != dtype:
+            zeros = self.__dict__[state.zeros] = rl.zeros(shape, dtype=dtype)
+        return zeros
 
     def _before(self, step: int, input: Activation) -> list[Activation]:
         """The states that a step (from 1) begins with; `input` may be None when they are there."""
         return [self._state_after(step - 1, state, input) for state in self.states]
 
     def _state_after(self, step: int, state: State, input: Activation) -> Activation:
-        value = self.__dict__.get(state.first) if step == 0 else None
+        value = self._start(state) if step == 0 else None
         if value is None:
             value = getattr(self, state.values).get(step)
         if value is None and step == 0:
-            value = self.__dict__.get("zeroTensor") if input is None else self._zeros(input)
+            zeros = self.__dict__.get(state.zeros)
+            value = zeros if input is None else self._zeros(input, state)
         if value is None:
             raise RuntimeError(f"{self}: there is no state after step {step}")
         return value
+
+    def _start(self, state: State) -> Activation:
+        """What the user wants before the first step; None for nothing."""
+        start = self.__dict__.get("startState")
+        if start is not None:
+            return self._as_list(start)[self.states.index(state)]
+        return self.__dict__.get(state.first)
+
+    def setStartState(self, startState: Any) -> None:
+        """Sets what every sequence begins with, until it is set to None: a table of states, or
+        the only one."""
+        self.startState = startState
 
     def _place(self, step: int | None) -> int:
         """The step that a caller means: by default the last one; -1 is the one before it."""
@@ -177,10 +190,10 @@ class StatefulRecurrent(AbstractRecurrent):
         return self
 
     def clearState(self) -> Any:
-        self.zeroTensor = new_empty(self._type)
         for state in self.states:
+            self.__dict__[state.zeros] = new_empty(self._type)
             self.__dict__.pop(state.first, None)
-        for name in ("cell", "gradPrevOutput"):
+        for name in ("cell", "gradPrevOutput", "startState"):
             self.__dict__.pop(name, None)
         super().clearState()
         self.cells = Table()

@@ -171,8 +171,16 @@ class Sequential(Container):
         return input
 
     def updateOutput(self, input: Activation) -> Activation:
-        for index in range(len(self.modules)):
-            input = self._run_child(index, "forward", input)
+        index = 0
+        try:
+            for index in range(len(self.modules)):
+                module = self.modules[index]
+                if not isinstance(module, Module):
+                    raise not_runnable(module)
+                input = module.updateOutput(input)
+        except Exception as error:
+            locate(error, self, index)
+            raise
         self.output = input
         return input
 
@@ -182,10 +190,18 @@ class Sequential(Container):
         """Calls a backward method of the modules, last first, each with its input."""
         if not self.modules:
             raise ValueError("nn.Sequential: backward needs at least one module")
-        for index in range(len(self.modules) - 1, -1, -1):
-            own_input = self.modules[index - 1].output if index else input
-            gradient = self._run_child(index, method, own_input, gradOutput, *more)
-            gradOutput = gradient if gradient is not None else self.modules[index].gradInput
+        modules, index = self.modules, 0
+        try:
+            for index in range(len(modules) - 1, -1, -1):
+                module = modules[index]
+                if not isinstance(module, Module):
+                    raise not_runnable(module)
+                own_input = modules[index - 1].output if index else input
+                gradient = getattr(module, method)(own_input, gradOutput, *more)
+                gradOutput = gradient if gradient is not None else module.gradInput
+        except Exception as error:
+            locate(error, self, index)
+            raise
         return gradOutput
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:

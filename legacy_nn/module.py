@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import relume as rl
-from relume import Tensor
+from relume import _C, Tensor
 from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
@@ -69,7 +69,7 @@ class Module(RecurrentMethods, TrainingMethods):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_lua_functions", "_origin", "_record")
+    __slots__ = ("__dict__", "__weakref__", "_keeps_tape", "_lua_functions", "_origin", "_record")
 
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
@@ -82,6 +82,7 @@ class Module(RecurrentMethods, TrainingMethods):
     _record: Record | None
     _lua_functions: dict[str, Any] | None
     _origin: str | None
+    _keeps_tape: bool  # in evaluation mode too: since backward was called there
 
     # Set for every subclass: which parts of the protocol it writes itself.
     _own_forward = False
@@ -103,6 +104,7 @@ class Module(RecurrentMethods, TrainingMethods):
         self._record = None
         self._lua_functions = None
         self._origin = None
+        self._keeps_tape = False
         return self
 
     def __init__(self) -> None:
@@ -225,18 +227,40 @@ class Module(RecurrentMethods, TrainingMethods):
 
     @derived
     def updateOutput(self, input: Activation) -> Activation:
-        """Computes `self.output` and remembers the tape for `backward`."""
+        """Computes `self.output`; in training mode the tape is kept for `backward`."""
+        if self.train or self._keeps_tape:
+            return self._record_output(input)
+        return self._compute_output(input)
+
+    def _record_output(self, input: Activation) -> Activation:
+        """Computes `self.output` and remembers the tape."""
         try:
             record = self._record = Record(input, self._own_parameters(), self.compute)
         except Exception as error:
             name_layer(error, self, input)
             raise
-        output = record.output
-        if isinstance(output, Tensor):
-            self.output = output.detach()
+        return self._set_output(record.output)
+
+    def _compute_output(self, input: Activation) -> Activation:
+        """Computes `self.output` without a tape; should `backward` follow, it computes again."""
+        self._record = None
+        was_enabled = _C.set_grad_enabled(False)
+        try:
+            output = self.compute(input, *self._own_parameters())
+        except Exception as error:
+            name_layer(error, self, input)
+            raise
+        finally:
+            _C.set_grad_enabled(was_enabled)
+        return self._set_output(output)
+
+    def _set_output(self, output: Activation) -> Activation:
+        if type(output) is Tensor:
+            output = output.detach()
         else:
-            self.output = nested.map_tensors(Tensor.detach, output)
-        return self.output
+            output = nested.map_tensors(Tensor.detach, output)
+        self.output = output
+        return output
 
     def _own_parameters(self) -> list:
         return [getattr(self, name) for name in self.parameter_names]
@@ -297,6 +321,7 @@ class Module(RecurrentMethods, TrainingMethods):
             return self._rerun(input).gradients(self, gradOutput, of_input, of_parameters)
 
     def _rerun(self, input: Activation) -> Record:
+        self._keeps_tape = True
         with rl.enable_grad():
             self._record = Record(input, self._own_parameters(), self.recompute)
         return self._record
@@ -316,22 +341,25 @@ class Module(RecurrentMethods, TrainingMethods):
 
     def _accumulate(self, gradients: list, scale: float) -> None:
         names = self.parameter_names
-        for name, gradient in zip(names, gradients[len(gradients) - len(names) :], strict=True):
-            if gradient is None:
-                continue
-            if scale == 1:
-                self._gradient(name).add_(gradient)
-            else:
-                self._gradient(name).add_(gradient, alpha=scale)
+        if not names:
+            return
+        first = len(gradients) - len(names)
+        for place, name in enumerate(names, first):
+            gradient = gradients[place]
+            if gradient is not None:
+                total = self._gradient(name)
+                if scale == 1:
+                    total.add_(gradient)
+                else:
+                    total.add_(gradient, alpha=scale)
 
     def _gradient(self, name: str) -> Tensor:
         """Where the gradient of a parameter is added up; made when a file left it out."""
-        gradient_name = gradient_name_of(name)
-        parameter = getattr(self, name)
-        gradient = self.__dict__.get(gradient_name)
+        fields = self.__dict__
+        gradient_name = GRADIENT_NAMES.get(name) or gradient_name_of(name)
+        parameter, gradient = getattr(self, name), fields.get(gradient_name)
         if gradient is None or gradient.shape != parameter.shape:
-            gradient = rl.zeros_like(parameter.detach())
-            self.__dict__[gradient_name] = gradient
+            gradient = fields[gradient_name] = rl.zeros_like(parameter.detach())
         return gradient
 
     def __getattr__(self, name: str) -> Any:
@@ -429,8 +457,14 @@ class Module(RecurrentMethods, TrainingMethods):
         return self
 
     def evaluate(self) -> Module:
-        """Evaluation mode."""
+        """Evaluation mode: `forward` keeps outputs alone, and what a tape held is free again.
+
+        `backward` works here too. It computes the layer once more; from then on `forward` keeps
+        the tape, until `evaluate()` is called again.
+        """
         self.train = False
+        self._record = None
+        self._keeps_tape = False
         return self
 
     def clone(self, *shared_fields: str) -> Module:

@@ -31,7 +31,7 @@ class PointWise(Module):
         if not self.inplace:
             return super().updateOutput(input)
         original = input.detach().clone() if self.derivative_reads_input else input
-        input.detach().copy_(super().updateOutput(original))
+        input.detach().copy_(self._record_output(original))
         assert self._record is not None
         self._record.input_became(input)
         self.output = input

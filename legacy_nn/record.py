@@ -32,8 +32,9 @@ class Record:
     __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions")
 
     def __init__(self, input: Activation, parameters: list, compute: Callable, *extra: Any) -> None:
-        if isinstance(input, Tensor):
-            tape_input: Activation = as_leaf(input)
+        tape_input: Activation
+        if type(input) is Tensor:
+            tape_input = as_leaf(input)
             self.inputs = [input]
             self.leaves: list = [tape_input]
         else:
@@ -59,7 +60,7 @@ class Record:
 
     def is_of(self, input: Activation) -> bool:
         """Was it made from these very tensors, unchanged since?"""
-        if isinstance(input, Tensor):
+        if type(input) is Tensor:
             inputs = self.inputs
             is_same = len(inputs) == 1 and input is inputs[0]
             return is_same and input._version == self.versions[0]
@@ -72,25 +73,29 @@ class Record:
     def has_tape(self) -> bool:
         """False after a forward under no_grad()."""
         output = self.output
-        if isinstance(output, Tensor):
+        if type(output) is Tensor:
             return output.requires_grad
         return any(tensor.requires_grad for tensor in nested.tensors_in(output))
 
     def gradients(self, layer: Any, gradOutput: Activation, of_input: bool, of_rest: bool) -> list:
         """The gradient of every leaf, None where it is not asked for or there is none."""
-        result: list = [None] * len(self.leaves)
+        leaves = self.leaves
         outputs, gradients = match(layer, self.output, gradOutput)
         split = self.input_count
         places = [
             i
-            for i, leaf in enumerate(self.leaves)
+            for i, leaf in enumerate(leaves)
             if leaf is not None and (of_input if i < split else of_rest) and leaf.requires_grad
         ]
-        if outputs and places:
-            chosen = [self.leaves[i] for i in places]
-            found = _C.run_backward(outputs, gradients, chosen, True, False, True)
-            for place, gradient in zip(places, found, strict=True):
-                result[place] = gradient
+        if not outputs or not places:
+            return [None] * len(leaves)
+        if len(places) == len(leaves):
+            return _C.run_backward(outputs, gradients, leaves, True, False, True)
+        result: list = [None] * len(leaves)
+        chosen = [leaves[i] for i in places]
+        found = _C.run_backward(outputs, gradients, chosen, True, False, True)
+        for place, gradient in zip(places, found, strict=True):
+            result[place] = gradient
         return result
 
 
@@ -101,6 +106,9 @@ def add_to(leaves: list, leaf: Tensor) -> Tensor:
 
 def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list, list]:
     """The recorded outputs that have a gradient, and these gradients in their shapes."""
+    is_simple = type(output) is type(gradOutput) is Tensor and output.requires_grad
+    if is_simple and output.shape == gradOutput.shape:
+        return [output], [gradOutput]
     outputs, gradients = [], []
     for tensor, gradient in nested.pair_up(output, gradOutput):
         if gradient is None or not tensor.requires_grad:

@@ -103,14 +103,14 @@ class CAddTable(TableLayer):
 
     @derived
     def updateOutput(self, input: Activation) -> Tensor:
-        output = super().updateOutput(input)
-        assert self._record is not None
         first = elements(input)[0]
-        if self.inplace and isinstance(first, Tensor):
-            first.detach().copy_(output)
-            self.output = first
-            self._record.input_became(first)
-        return self.output
+        if not self.inplace or not isinstance(first, Tensor):
+            return super().updateOutput(input)
+        first.detach().copy_(self._record_output(input))
+        assert self._record is not None
+        self._record.input_became(first)
+        self.output = first
+        return first
 
 
 def in_one_size(layer: Any, values: list) -> list:

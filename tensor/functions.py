@@ -126,6 +126,42 @@ def allclose(
     return bool(_ops["isclose"](input, other, rtol, atol, equal_nan).all())
 
 
+def norm(
+    input: Tensor,
+    p: Any = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The p-norm along dimensions, or of all elements: sum(abs(input)**p)**(1/p).
+
+    Args:
+        p: any number; inf is the largest absolute value, -inf the smallest, 0 counts the elements
+            that are not 0. "fro" is 2; "nuc" is the sum of the singular values of matrices.
+        dim: a dimension or several (0-based); None for all.
+        keepdim: keep the dimensions with size 1.
+        dtype: convert to this type first.
+
+    >>> import relume as rl
+    >>> rl.norm(rl.tensor([3.0, -4.0]))
+    tensor(5.)
+    >>> rl.norm(rl.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
+    tensor(7.)
+    """
+    dim = _dimension(dim, axis)
+    keepdim = keepdim if keepdims is None else keepdims
+    if dtype is not None:
+        input = input.to(dtype)
+    if p == "nuc":
+        result = linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        return result if out is None else out.copy_(result)
+    return _ops["norm"](input, 2 if p in ("fro", None) else p, dim, keepdim, out=out)
+
+
 def is_tensor(value: Any) -> bool:
     """Is it a relume.Tensor?"""
     return isinstance(value, Tensor)
@@ -235,14 +271,25 @@ def _new_method(name: str) -> Any:
     return new
 
 
-def _new_full(tensor: Tensor, size: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def _new_full(
+    tensor: Tensor, size: Any, fill_value: Any, dtype: Any = None, **options: Any
+) -> Tensor:
     """relume.full(size, fill_value) in the type of this tensor."""
-    return _ops["full"](size, fill_value, dtype=tensor.dtype if dtype is None else dtype)
+    dtype = tensor.dtype if dtype is None else dtype
+    return _ops["full"](size, fill_value, dtype=dtype, **options)
 
 
-def _new_tensor(tensor: Tensor, data: Any, dtype: Any = None) -> Tensor:
+def _new_tensor(
+    tensor: Tensor,
+    data: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """relume.tensor(data) in the type of this tensor."""
-    return _C.tensor_from_data(data, tensor.dtype if dtype is None else dtype)
+    check_device(device)
+    made = _C.tensor_from_data(data, tensor.dtype if dtype is None else dtype)
+    return made.requires_grad_() if requires_grad else made
 
 
 def arange(
@@ -273,6 +320,7 @@ WRITTEN_HERE = (
     is_tensor,
     max,
     min,
+    norm,
     split,
     *convolution.FUNCTIONS,
     *creation.FUNCTIONS,
@@ -360,6 +408,7 @@ def install() -> None:
         "equal": equal,
         "max": max,
         "min": min,
+        "norm": norm,
         "split": split,
         "to": _to,
         "type": _type,

@@ -200,6 +200,6 @@ METHODS = {
     "ptp": _ptp,
     "resize_as_": _resize_as,
     "split_with_sizes": lambda tensor, split_sizes, dim=0: tensor.split(split_sizes, dim),
-    "sum_to_size": lambda tensor, *size: tensor.sum_to(*size),
+    "sum_to_size": lambda tensor, *size: _ops["sum_to"](tensor, *size),
     "tobytes": _tobytes,
 }

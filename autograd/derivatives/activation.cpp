@@ -107,6 +107,7 @@ const Derive derive_clamp_backward{"clamp_backward", {
 
 // The weight with its elements along dimension 1 of the input, as the op itself uses it.
 Tensor aligned_weight(const Tensor& weight, int input_ndim) {
+  if (input_ndim == 0) return ops::reshape(weight, IntSpan{});
   if (weight.ndim() != 1 || weight.numel() == 1 || input_ndim < 2) return weight;
   std::vector<int64_t> shape(input_ndim - 1, 1);
   shape[0] = weight.size(0);

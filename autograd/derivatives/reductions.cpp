@@ -133,7 +133,9 @@ Tensor spread_backward(Backward& b, const Tensor& grad) {
     if (dims.has(i)) list.push_back(i);
   }
   const Tensor distance = b.in(0) - ops::mean(b.in(0), list, true);
-  const double correction = b.value(4).is_none() ? b.real(2) : b.boolean(4) ? 1 : 0;
+  const double correction = !b.value(4).is_none()   ? (b.boolean(4) ? 1 : 0)
+                            : !b.value(2).is_none() ? b.real(2)
+                                                    : 1;
   return restored(b, grad, dims) * distance * (2 / (folded_count(b, dims) - correction));
 }
 const Derive derive_var{"var", {

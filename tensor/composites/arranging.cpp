@@ -105,7 +105,10 @@ void repeat_interleave_cpu(Call& call) {
   check(input.ndim() > 0, "repeat_interleave(): a 0-d tensor has no dimension");
   const int dim = call.has(2) ? wrap_dim(call.integer(2), input.ndim()) : 0;
   if (call.value(1).is_tensor()) {
-    return call.set_output(0, index_select(input, dim, repeated_rows(call.tensor(1), input.size(dim))));
+    const Tensor rows = repeated_rows(call.tensor(1), input.size(dim));
+    check(!call.has(3) || call.integer(3) == rows.numel(), "repeat_interleave(): output_size is ",
+          call.has(3) ? call.integer(3) : 0, ", but the repeats add up to ", rows.numel());
+    return call.set_output(0, index_select(input, dim, rows));
   }
   const int64_t count = call.integer(1);
   check(call.value(1).type != Value::Type::real, "repeat_interleave(): repeats must be an integer");
@@ -166,7 +169,7 @@ const Register register_tile{"tile(Tensor input, int[] dims) -> Tensor",
                              "Repeats the tensor along its last dimensions; the others are taken once.", kComposite,
                              tile_cpu};
 const Register register_repeat_interleave{
-    "repeat_interleave(Tensor input, Tensor|Scalar repeats, int? dim=None) -> Tensor",
+    "repeat_interleave(Tensor input, Tensor|Scalar repeats, int? dim=None, *, int? output_size=None) -> Tensor",
     "Repeats every index of a dimension (of the flattened tensor without one) one after another.", kComposite,
     repeat_interleave_cpu};
 const Register register_narrow_copy{"narrow_copy(Tensor input, int dim, int start, int length) -> Tensor",

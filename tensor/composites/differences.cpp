@@ -19,12 +19,12 @@ void diff_cpu(Call& call) {
   check(input.ndim() > 0, "diff(): a 0-d tensor has no neighbours");
   check(call.integer(1) >= 0, "diff(): n must not be negative, got ", call.integer(1));
   const int dim = wrap_dim(call.integer(2), input.ndim());
+  if (call.integer(1) == 0) return call.set_output(0, ops::clone(input));
   std::vector<Tensor> parts;
   if (call.has(3)) parts.push_back(call.tensor(3));
   parts.push_back(input);
   if (call.has(4)) parts.push_back(call.tensor(4));
   if (parts.size() > 1) input = joined(parts, dim);
-  if (call.integer(1) == 0) return call.set_output(0, ops::clone(input));
   for (int64_t step = 0; step < call.integer(1) && input.size(dim) > 0; ++step) {
     input = input.dtype() == DType::boolean ? ops::ne(later(input, dim), earlier(input, dim))
                                             : later(input, dim) - earlier(input, dim);

@@ -28,11 +28,11 @@ void aminmax_cpu(Call& call) {
   call.set_output(1, amax(call.value(0), call.value(1), call.value(2)));
 }
 
-// var_mean and std_mean: (input, dim, *, correction, keepdim).
+// var_mean and std_mean: (input, dim, *, correction, keepdim, unbiased).
 template <const OpFunction& spread>
 void moments_cpu(Call& call) {
   const Tensor input = in_default_float(call.tensor(0));
-  call.set_output(0, spread(input, call.value(1), call.value(2), call.value(3)));
+  call.set_output(0, spread(input, call.value(1), call.value(2), call.value(3), call.value(4)));
   call.set_output(1, ops::mean(input, call.value(1), call.value(3)));
 }
 
@@ -58,8 +58,8 @@ Tensor weights_of(const Call& call, int argument, DType dtype, int64_t observati
 void cov_cpu(Call& call) {
   Tensor input = in_default_float(call.tensor(0));
   check(input.ndim() <= 2, "cov(): input must have at most two dimensions, not shape ", input.shape());
-  const bool single = input.ndim() < 2;
-  if (single) input = ops::reshape(input, IntSpan{1, -1});
+  const bool single = input.ndim() < 2 || input.size(0) == 1;
+  if (input.ndim() < 2) input = ops::reshape(input, IntSpan{1, -1});
   const Tensor repeats = weights_of(call, 2, input.dtype(), input.size(1));
   const Tensor reliability = weights_of(call, 3, input.dtype(), input.size(1));
   Tensor weights = repeats;
@@ -165,9 +165,11 @@ const Register statistics[] = {
      "The mean of the elements that are not NaN.", {Trait::composite}, nanmean_cpu},
     {"aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor, Tensor)",
      "The smallest and the largest element along a dimension, or of all.", {Trait::composite}, aminmax_cpu},
-    {"var_mean(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor, Tensor)",
+    {"var_mean(Tensor input, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False, bool? unbiased=None) -> "
+     "(Tensor, Tensor)",
      "The variance and the mean.", {Trait::composite}, moments_cpu<var>},
-    {"std_mean(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor, Tensor)",
+    {"std_mean(Tensor input, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False, bool? unbiased=None) -> "
+     "(Tensor, Tensor)",
      "The standard deviation and the mean.", {Trait::composite}, moments_cpu<std_deviation>},
     {"cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
      "The covariance matrix of variables: one variable per row, one observation per column, which "

@@ -55,6 +55,7 @@ void hardtanh_cpu(Call& call) {
 
 // The weight along dimension 1 of the input, so that it broadcasts.
 Tensor prelu_weight(const Tensor& input, const Tensor& weight) {
+  if (input.ndim() == 0 && weight.numel() == 1) return make_view(weight->storage, weight->offset, {}, {}, weight.dtype());
   if (weight.ndim() != 1 || weight.numel() == 1 || input.ndim() < 2) return weight;
   check(weight.size(0) == input.size(1), "prelu(): the weight has ", weight.size(0),
         " elements, but dimension 1 of the input of shape ", input.shape(), " has ",

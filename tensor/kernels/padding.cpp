@@ -28,10 +28,12 @@ PadMode mode_argument(const Call& call, int argument) {
 // shows; -1 where it shows the constant.
 struct DimensionMap {
   int64_t input, before, output;
+  int64_t begin, end;  // the part of the input that negative padding leaves
   std::vector<int64_t> source;
 
   DimensionMap(int64_t input, int64_t before, int64_t after, PadMode mode)
-      : input(input), before(before), output(input + before + after), source(output) {
+      : input(input), before(before), output(input + before + after), begin(std::max<int64_t>(0, -before)),
+        end(input + std::min<int64_t>(0, after)), source(output) {
     for (int64_t i = 0; i < output; i++) source[i] = find(i - before, mode);
   }
 
@@ -44,7 +46,7 @@ struct DimensionMap {
     if (position >= 0 && position < input) return position;
     if (mode == PadMode::constant) return -1;
     if (mode == PadMode::replicate) return position < 0 ? 0 : input - 1;
-    if (mode == PadMode::circular) return position < 0 ? position + input : position - input;
+    if (mode == PadMode::circular) return position < 0 ? position + end : begin + position - end;
     return position < 0 ? -position : 2 * (input - 1) - position;
   }
 };
@@ -71,7 +73,8 @@ struct Padding {
             call.op.name(),
             ": reflection padding must be smaller than the size of its dimension, but dimension ", dim,
             " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
-      check(mode != PadMode::circular || (before <= shape[dim] && after <= shape[dim]), call.op.name(),
+      check(mode != PadMode::circular || std::max(before, after) <= shape[dim] + std::min<int64_t>({0, before, after}),
+            call.op.name(),
             ": circular padding must be at most the size of its dimension, but dimension ", dim,
             " of size ", shape[dim], " is padded by (", before, ", ", after, ")");
       check(mode == PadMode::constant || shape[dim] > 0 || shape[dim] + before + after == 0,

@@ -127,7 +127,7 @@ Tensor variance(const Tensor& input, const Call& call) {
   const Tensor distance = ops::sub(wide, mean);
   const Tensor squares = empty(reduced_shape(x.shape(), dims, call.boolean(3)), wide.dtype());
   reduce(Reduction::sum_of_squares, distance, dims, squares.data_as<char>(), nullptr);
-  const double correction = call.has(4) ? (call.boolean(4) ? 1 : 0) : call.real(2);
+  const double correction = call.has(4) ? (call.boolean(4) ? 1 : 0) : call.has(2) ? call.real(2) : 1;
   int64_t folded = 1;
   for (int i = 0; i < x.ndim(); ++i) {
     if (dims.has(i)) folded *= x.size(i);
@@ -251,11 +251,11 @@ const Register register_all{
     "Are all elements true (not zero)?", {Trait::takes_complex, Trait::not_differentiable},
     folding_kernel<Reduction::all>};
 const Register register_var{
-    "var(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
+    "var(Tensor input, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
     "The variance: squared distances from the mean, divided by their number less correction.", {},
     var_cpu};
 const Register register_std{
-    "std(Tensor input, int[]? dim=None, *, Scalar correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
+    "std(Tensor input, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False, bool? unbiased=None) -> Tensor",
     "The standard deviation: the square root of the variance.", {}, std_cpu};
 const Register register_norm{
     "norm(Tensor input, Scalar p=2, int[]? dim=None, bool keepdim=False) -> Tensor",

@@ -135,12 +135,27 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return _ops["where"](info == 0, result, math.inf)
 
 
-def _tolerance(A: Tensor, atol: float | None, rtol: float | None) -> tuple[float, float]:
+def _tolerance(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """By default what lies within the type's precision of the largest singular value is 0."""
+    atol = 0.0 if atol is None else atol
     if rtol is None:
-        given = atol is not None and float(atol) > 0
-        rtol = 0.0 if given else finfo(A.dtype).eps * max(A.shape[-2:])
-    return 0.0 if atol is None else float(atol), float(rtol)
+        default = finfo(A.dtype).eps * max(A.shape[-2:])
+        if isinstance(atol, Tensor):
+            rtol = _ops["where"](atol > 0, 0.0, default)
+        else:
+            rtol = 0.0 if float(atol) > 0 else default
+    return atol, rtol
+
+
+def _per_matrix(A: Tensor, tolerance: Any) -> Tensor:
+    """A tolerance for each matrix, in a row."""
+    given = tolerance if isinstance(tolerance, Tensor) else _C.tensor_from_data(tolerance, None)
+    return given.expand(A.shape[:-2]).reshape(math.prod(A.shape[:-2]))
+
+
+def _of_lower_triangle(A: Tensor) -> Tensor:
+    """The Hermitian matrices whose lower triangles are those of A."""
+    return A.tril() + A.tril(-1).mH
 
 
 def _sizes(A: Tensor, hermitian: bool) -> Tensor:
@@ -149,16 +164,17 @@ def _sizes(A: Tensor, hermitian: bool) -> Tensor:
 
 def matrix_rank(
     A: Tensor,
-    tol: float | None = None,
+    tol: float | Tensor | None = None,
     *,
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
     hermitian: bool = False,
 ) -> Tensor:
     """How many singular values of matrices (..., m, n) are larger than max(atol, rtol * largest).
 
     Args:
         tol: another name of `atol`, as NumPy has it.
+        atol: a number, or a tensor (...) with one for each matrix; likewise rtol.
         rtol: by default the type's precision times max(m, n), or 0 when atol is positive.
         hermitian: the matrices are Hermitian, whose eigenvalues are found faster.
 
@@ -174,16 +190,20 @@ def matrix_rank(
     if 0 in A.shape[-2:]:
         return A.new_zeros(A.shape[:-2]).to("int64")
     values = _sizes(A, hermitian)
-    bound = _ops["clamp"](values.amax(-1, keepdim=True) * relative, absolute)
+    absolute, relative = (
+        given.unsqueeze(-1) if isinstance(given, Tensor) else given
+        for given in (absolute, relative)
+    )
+    bound = _ops["maximum"](values.amax(-1, keepdim=True) * relative, absolute)
     return (values > bound).sum(-1)
 
 
 def pinv(
     A: Tensor,
-    rcond: float | None = None,
+    rcond: float | Tensor | None = None,
     *,
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
     hermitian: bool = False,
 ) -> Tensor:
     """The Moore-Penrose inverse (..., n, m) of matrices (..., m, n).
@@ -191,8 +211,9 @@ def pinv(
     Args:
         rcond: another name of `rtol`.
         atol, rtol: singular values up to max(atol, rtol * largest) count as 0; rtol is by default
-            the type's precision times max(m, n), or 0 when atol is positive.
-        hermitian: the matrices are Hermitian (makes no difference here).
+            the type's precision times max(m, n), or 0 when atol is positive. Numbers, or
+            tensors (...) with one for each matrix.
+        hermitian: the matrices are Hermitian; only their lower triangles are read.
 
     The gradient is that of Golub and Pereyra (1973), right where the rank stays the same.
 
@@ -202,4 +223,18 @@ def pinv(
     """
     A = _floating(A, None)
     absolute, relative = _tolerance(A, atol, rcond if rtol is None else rtol)
-    return _ops["linalg_pinv"](A, absolute, relative)
+    if hermitian:
+        A = _of_lower_triangle(A)
+    if not isinstance(absolute, Tensor) and not isinstance(relative, Tensor):
+        return _ops["linalg_pinv"](A, float(absolute), float(relative))
+    rows, columns = A.shape[-2:]
+    tolerances = zip(
+        _per_matrix(A, absolute).tolist(), _per_matrix(A, relative).tolist(), strict=True
+    )
+    matrices = A.reshape(math.prod(A.shape[:-2]), rows, columns)
+    inverses = [
+        _ops["linalg_pinv"](matrix, *each) for matrix, each in zip(matrices, tolerances, strict=True)
+    ]
+    if not inverses:
+        return A.new_zeros(A.shape[:-2] + (columns, rows))
+    return _ops["stack"](inverses).reshape(A.shape[:-2] + (columns, rows))

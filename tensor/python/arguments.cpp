@@ -45,6 +45,7 @@ int64_t integer_from(PyObject* object, const ArgumentPlace& place) {
 
 Value integers_from_sequence(PyObject* object, const ArgumentPlace& place, ArgumentMemory& memory) {
   if (PyLong_CheckExact(object)) return to_integers(&object, 1, place, memory);
+  if (PyBool_Check(object)) wrong_type(place, "int or a tuple of ints", object);
   if (PyIndex_Check(object) && !(is_tensor(object) && unwrap(object)->ndim > 0) &&
       !is_numpy_array(object)) {
     return to_integers(&object, 1, place, memory);

@@ -233,8 +233,9 @@ def pinv(
     )
     matrices = A.reshape(math.prod(A.shape[:-2]), rows, columns)
     inverses = [
-        _ops["linalg_pinv"](matrix, *each) for matrix, each in zip(matrices, tolerances, strict=True)
+        _ops["linalg_pinv"](matrix, *each)
+        for matrix, each in zip(matrices, tolerances, strict=True)
     ]
     if not inverses:
-        return A.new_zeros(A.shape[:-2] + (columns, rows))
-    return _ops["stack"](inverses).reshape(A.shape[:-2] + (columns, rows))
+        return A.new_zeros((*A.shape[:-2], columns, rows))
+    return _ops["stack"](inverses).reshape((*A.shape[:-2], columns, rows))

@@ -33,7 +33,7 @@ def test_variance_without_a_correction_takes_the_usual_one():
     np.testing.assert_allclose(
         rl.var(t, 1, correction=None).detach().numpy(), a.var(1, ddof=1), rtol=1e-12
     )
-    spread, mean = rl.std_mean(t, 1, unbiased=False)
+    spread, _mean = rl.std_mean(t, 1, unbiased=False)
     np.testing.assert_allclose(spread.detach().numpy(), a.std(1), rtol=1e-12)
     assert rl.autograd.gradcheck(lambda x: rl.var(x, 1, correction=None), (t,))
 

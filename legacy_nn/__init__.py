@@ -46,6 +46,7 @@ from relume.legacy_nn import (
     simplex_criterion,
     sparse_layers,
     table_layers,
+    utils,
     volumetric,
     weight_norm,
     wrappers,
@@ -136,6 +137,7 @@ __all__ = [
     "registered_names",
     "set_default_tensor_type",
     "trace",
+    "utils",
 ]
 
 

@@ -142,9 +142,16 @@ def fill(source: Any, target: Any, copy: Callable[[Any], Any]) -> None:
             fields[key] = value.for_copy(target) if isinstance(value, Watched) else copy(value)
 
 
-def cast(root: Any, typename: str) -> None:
-    """Converts every tensor below an object to a Torch7 type, in place in the graph."""
-    tensors = TensorCopier(DTYPES[typename])
+def cast(root: Any, typename: str, copier: TensorCopier | None = None) -> None:
+    """Converts every tensor below an object to a Torch7 type, in place in the graph.
+
+    Args:
+        root: a module, or a table of anything.
+        typename: such as "torch.FloatTensor".
+        copier: remembers what has been converted; give it again for other objects that share
+            memory with this one.
+    """
+    tensors = copier or TensorCopier(DTYPES[typename])
     seen: set[int] = set()
     waiting = [root]
     while waiting:

@@ -20,14 +20,14 @@ from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing
+from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing, utils
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.rnn.module_methods import RecurrentMethods
 from relume.legacy_nn.training_methods import TrainingMethods
-from relume.legacy_nn.types import GPU_TYPES, dtype_of, get_default_tensor_type, new_empty
+from relume.legacy_nn.types import get_default_tensor_type, new_empty
 
 # What a parameter's gradient is called: weight -> gradWeight.
 GRADIENT_NAMES = {"weight": "gradWeight", "bias": "gradBias"}
@@ -492,10 +492,14 @@ class Module(RecurrentMethods, TrainingMethods):
                 self._record = None
         return self
 
-    def type(self, typename: str | None = None) -> Any:
+    def type(self, typename: str | None = None, tensorCache: Any = None) -> Any:
         """Converts all tensors to a Torch7 type; without an argument, the type it has.
 
         Tensors that share memory still do afterwards.
+
+        Args:
+            typename: such as "torch.FloatTensor".
+            tensorCache: a dict, given again for other modules that share memory with this one.
 
         >>> from relume import legacy_nn as nn
         >>> nn.Linear(2, 2).type("torch.FloatTensor").weight.torch_typename
@@ -503,9 +507,7 @@ class Module(RecurrentMethods, TrainingMethods):
         """
         if typename is None:
             return self._type
-        dtype_of(typename)
-        copying.cast(self, GPU_TYPES.get(typename, typename))
-        return self
+        return utils.recursiveType(self, typename, tensorCache)
 
     def float(self) -> Module:
         """Converts all tensors to float32."""
@@ -514,6 +516,10 @@ class Module(RecurrentMethods, TrainingMethods):
     def double(self) -> Module:
         """Converts all tensors to float64."""
         return self.type("torch.DoubleTensor")
+
+    def half(self) -> Module:
+        """Converts all tensors to float16."""
+        return self.type("torch.HalfTensor")
 
     def clearState(self) -> Module:
         """Frees what forward and backward left behind; parameters stay."""

@@ -13,8 +13,6 @@ OTHER_NAMES = {
     "nn.SpatialMaxPoolingCUDA": "nn.SpatialMaxPooling",
     "nn.SpatialConvolutionSparse": "nn.SpatialConvolutionMap",
     "nn.Linear_nobias": "nn.LinearNoBias",
-    "inn.SpatialMaxPooling": "nn.SpatialMaxPooling",
-    "inn.SpatialAveragePooling": "nn.SpatialAveragePooling",
     "inn.SpatialCrossResponseNormalization": "nn.SpatialCrossMapLRN",
 }
 
@@ -58,8 +56,16 @@ def make_alias(
     return registry.register(typename)(alias)
 
 
+def round_up(fields: dict) -> None:
+    """The poolings of imagine-nn count windows that stick out, and divide sums."""
+    fields["ceil_mode"] = True
+    fields["divide"] = fields["count_include_pad"] = True
+
+
 def register_aliases() -> None:
     """Registers every alias whose target is known."""
+    for name in ("SpatialMaxPooling", "SpatialAveragePooling"):
+        make_alias(f"inn.{name}", registry.lookup(f"nn.{name}") or object, round_up)
     for typename, target in OTHER_NAMES.items():
         cls = registry.lookup(target)
         if cls is not None and registry.lookup(typename) is None:

@@ -62,10 +62,21 @@ def round_up(fields: dict) -> None:
     fields["divide"] = fields["count_include_pad"] = True
 
 
+def rounding_up(cls: Any) -> dict[str, Any]:
+    """The constructor of such a pooling."""
+
+    def __init__(self: Any, *arguments: Any) -> None:
+        cls.__init__(self, *arguments)
+        round_up(vars(self))
+
+    return {"__init__": __init__}
+
+
 def register_aliases() -> None:
     """Registers every alias whose target is known."""
     for name in ("SpatialMaxPooling", "SpatialAveragePooling"):
-        make_alias(f"inn.{name}", registry.lookup(f"nn.{name}") or object, round_up)
+        cls: Any = registry.lookup(f"nn.{name}")
+        make_alias(f"inn.{name}", cls, round_up, rounding_up(cls))
     for typename, target in OTHER_NAMES.items():
         cls = registry.lookup(target)
         if cls is not None and registry.lookup(typename) is None:

@@ -128,6 +128,14 @@ def test_stochastic_pooling():
         layer.backward(given.clone(), rl.ones_like(drawn))
 
 
+@pytest.mark.parametrize("name", ["SpatialMaxPooling", "SpatialAveragePooling"])
+def test_poolings_of_inn_count_windows_that_stick_out(name):
+    x = tensor(random(1, 2, 5, 5))
+    expected = getattr(nn, name)(2, 2, 2, 2).ceil().forward(x)
+    assert expected.shape == (1, 2, 3, 3)
+    assert_close(getattr(inn, name)(2, 2, 2, 2).forward(x), expected.numpy())
+
+
 def test_stochastic_pooling_draws_in_proportion():
     rl.manual_seed(5)
     image = rl.tensor([[[1.0, 3.0]]], dtype=rl.float64).expand((4000, 1, 2)).reshape((1, -1, 1, 2))

@@ -1,17 +1,13 @@
-"""Layers that do the same to every element: rows of one table.
-
-A row is (name, constructor fields with defaults, function, printed form).
-"""
+"""Layers that do the same to every element: rows of tables/pointwise.json, which Lua reads too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import relume as rl
 from relume import Tensor
+from relume.legacy_nn import formulas
 from relume.legacy_nn.module import Module, derived
-from relume.legacy_nn.printing import lua_number
 from relume.legacy_nn.registry import register
 
 
@@ -38,174 +34,54 @@ class PointWise(Module):
         return input
 
 
-class Row(NamedTuple):
-    name: str
-    fields: dict[str, Any]  # constructor arguments in order, with defaults
-    function: Callable[[Tensor, Any], Tensor]  # (input, layer)
-    printed: Callable[[Any], str] | None = None
-    documentation: str = ""
-
-
-REQUIRED = object()  # a constructor argument without a default
-
-
-def square_root(input: Tensor, layer: Any) -> Tensor:
-    # Torch7 takes the gradient at zero as zero.
-    is_zero = input == 0
-    return rl.where(is_zero, input, rl.where(is_zero, 1.0, input).sqrt())
-
-
-def log_sigmoid(input: Tensor, layer: Any) -> Tensor:
-    return -rl.log1p(rl.exp(-input))
-
-
-def soft_shrink(input: Tensor, layer: Any) -> Tensor:
-    bound = layer.lambda_
-    above, below = input > bound, input < -bound
-    return rl.where(above, input - bound, rl.where(below, input + bound, input * 0))
-
-
-def hard_shrink(input: Tensor, layer: Any) -> Tensor:
-    bound = layer.lambda_
-    return rl.where(rl.logical_or(input > bound, input < -bound), input, input * 0)
-
-
-def absolute(input: Tensor, layer: Any) -> Tensor:
-    # Torch7's gradient at zero is 1.
-    return rl.where(input >= 0, input, -input)
-
-
-def power(input: Tensor, layer: Any) -> Tensor:
-    return input**layer.pow
-
-
-def multiply(input: Tensor, layer: Any) -> Tensor:
-    return input * layer.constant_scalar
-
-
-def add(input: Tensor, layer: Any) -> Tensor:
-    return input + layer.constant_scalar
-
-
-def clamp(input: Tensor, layer: Any) -> Tensor:
-    return rl.hardtanh(input, layer.min_val, layer.max_val)
-
-
-def negative_slope(layer: Any) -> str:
-    return f"({lua_number(layer.negval)})"
-
-
-def alpha(layer: Any) -> str:
-    return f" (alpha:{layer.alpha:f})"
-
-
-INPLACE = {"inplace": False}
-
-ROWS = [
-    Row("Tanh", {}, lambda x, _: rl.tanh(x), None, "tanh(x)"),
-    Row("Sigmoid", {}, lambda x, _: rl.sigmoid(x), None, "1 / (1 + exp(-x))"),
-    Row("Abs", {}, absolute, None, "|x|"),
-    Row("Square", {}, lambda x, _: rl.square(x), None, "x * x"),
-    Row("Sqrt", {"eps": 0}, square_root, None, "the square root of x"),
-    Row("Exp", {}, lambda x, _: rl.exp(x), None, "exp(x)"),
-    Row("Log", {}, lambda x, _: rl.log(x), None, "the natural logarithm of x"),
-    Row("Power", {"pow": REQUIRED}, power, None, "x to the power `pow`"),
-    Row(
-        "MulConstant", {"constant_scalar": REQUIRED, **INPLACE}, multiply, None, "x times a number"
-    ),
-    Row("AddConstant", {"constant_scalar": REQUIRED, **INPLACE}, add, None, "x plus a number"),
-    Row(
-        "LeakyReLU",
-        {"negval": 0.01, **INPLACE},
-        lambda x, m: rl.leaky_relu(x, m.negval),
-        negative_slope,
-        "x, times `negval` below zero",
-    ),
-    Row(
-        "ELU",
-        {"alpha": 1.0, **INPLACE},
-        lambda x, m: rl.elu(x, m.alpha),
-        alpha,
-        "x, `alpha` * (exp(x) - 1) below zero",
-    ),
-    Row("HardTanh", {"min_val": -1, "max_val": 1, **INPLACE}, clamp, None, "x kept within bounds"),
-    Row(
-        "Clamp",
-        {"min_val": REQUIRED, "max_val": REQUIRED, **INPLACE},
-        clamp,
-        None,
-        "x kept within bounds",
-    ),
-    Row("ReLU6", INPLACE, lambda x, _: rl.hardtanh(x, 0.0, 6.0), None, "x kept between 0 and 6"),
-    Row(
-        "SoftPlus",
-        {"beta": 1},
-        lambda x, m: rl.softplus(x, m.beta, m.threshold),
-        None,
-        "log(1 + exp(beta * x)) / beta",
-    ),
-    Row("SoftSign", {}, lambda x, _: x / (1 + rl.abs(x)), None, "x / (1 + |x|)"),
-    Row("LogSigmoid", {}, log_sigmoid, None, "log(sigmoid(x))"),
-    Row("TanhShrink", {}, lambda x, _: x - rl.tanh(x), None, "x - tanh(x)"),
-    Row("SoftShrink", {"lambda": 0.5}, soft_shrink, None, "x moved towards zero by `lambda`"),
-    Row("HardShrink", {"lambda": 0.5}, hard_shrink, None, "x, zero within `lambda`"),
-]
-
-
-def make_class(row: Row) -> type:
+def make_class(row: dict[str, Any]) -> type:
     """The class of a row."""
-    names = list(row.fields)
+    name = row["name"]
+    fields = row.get("fields", [])
+    names = [field[0] for field in fields]
+    defaults = {field[0]: field[1] for field in fields if len(field) == 2}
+    function = formulas.compile_formula(row["compute"], "x", "self")
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:
         Module.__init__(self)
         if len(arguments) > len(names):
-            raise TypeError(
-                f"nn.{row.name} takes at most {len(names)} arguments ({', '.join(names)})"
-            )
-        values = dict(row.fields)
+            raise TypeError(f"nn.{name} takes at most {len(names)} arguments ({', '.join(names)})")
+        values = dict(defaults)
         values.update({k: v for k, v in zip(names, arguments, strict=False) if v is not None})
         values.update(named)
-        for name, value in values.items():
-            if value is REQUIRED:
-                raise TypeError(f"nn.{row.name} needs the argument {name}")
-            if name not in row.fields:
-                raise TypeError(f"nn.{row.name} has no argument {name}")
-            self.__dict__[name] = value
+        for field in names:
+            if field not in values:
+                raise TypeError(f"nn.{name} needs the argument {field}")
+        for field, value in values.items():
+            if field not in names:
+                raise TypeError(f"nn.{name} has no argument {field}")
+            self.__dict__[field] = value
 
     def compute(self: Any, input: Tensor) -> Tensor:
-        return row.function(input, self)
+        return function(input, formulas.Fields(self))
 
     members: dict[str, Any] = {
         "__init__": __init__,
-        "__doc__": f"Of every element x: {row.documentation}.",
+        "__doc__": f"Of every element x: {row['documentation']}.",
         "__module__": __name__,
         "compute": compute,
+        # In place, does the derivative need the input that is gone?
+        "derivative_reads_input": "restore" not in row,
     }
-    if row.printed is not None:
-        printed = row.printed
-        members["__str__"] = lambda self: self.torch_typename + printed(self)
+    if "printed" in row:
+        members["__str__"] = lambda self: self.torch_typename + formulas.fill_in(
+            row["printed"], formulas.Fields(self)
+        )
     # What a file may leave out.
-    members.update({k: v for k, v in row.fields.items() if v is not REQUIRED and k != "lambda"})
-    cls = type(row.name, (PointWise,), members)
-    return register(f"nn.{row.name}")(cls)
+    members |= defaults | row.get("constants", {})
+    return register(f"nn.{name}")(type(name, (PointWise,), members))
 
 
+ROWS = formulas.load_table("pointwise")
 for _row in ROWS:
-    globals()[_row.name] = make_class(_row)
+    globals()[_row["name"]] = make_class(_row)
 
-__all__ = ["PointWise", "Threshold", "ReLU", "PReLU", *(row.name for row in ROWS)]
-
-
-def _lambda(self: Any) -> float:
-    return self.__dict__.get("lambda", 0.5)
-
-
-for _name in ("MulConstant", "AddConstant"):
-    globals()[_name].derivative_reads_input = False
-for _name in ("SoftShrink", "HardShrink"):
-    globals()[_name].lambda_ = property(_lambda)
-globals()["SoftPlus"].threshold = 20
-globals()["SoftPlus"].beta = 1
+__all__ = ["PointWise", "Threshold", "ReLU", "PReLU", *(row["name"] for row in ROWS)]
 
 
 @register("nn.Threshold")

@@ -39,6 +39,17 @@ RELUME_API int relume_call_into(int op, const relume_value* values, int count,
 /* The in-place form: the first argument is the result. */
 RELUME_API int relume_call_in_place(int op, const relume_value* values, int count);
 
+/* The tape (autograd/c_abi.cpp). A watched tensor is another body on the same memory, of which
+ * gradients can be asked; integers are not watched. */
+RELUME_API relume_tensor* relume_tensor_watch(relume_tensor* tensor);
+RELUME_API int relume_call_recorded(int op, const relume_value* values, int count, relume_tensor** results,
+                                    int capacity);
+/* d outputs / d inputs, times the gradients of the outputs; NULL where an input plays no part. What was
+ * recorded stays, for another call. */
+RELUME_API int relume_gradients(relume_tensor* const* outputs, relume_tensor* const* output_gradients,
+                                int output_count, relume_tensor* const* inputs, int input_count,
+                                relume_tensor** results);
+
 /* The address of a function of the BLAS library, such as "dgesv_" of its LAPACK; NULL: there is none. */
 RELUME_API void* relume_blas_function(const char* name);
 

@@ -27,6 +27,7 @@ const char *relume_last_error(void);
 int relume_find_op(const char *name);
 const char *relume_op_schema(int op);
 int relume_call(int op, const relume_value *values, int count, void **results, int capacity);
+int relume_call_recorded(int op, const relume_value *values, int count, void **results, int capacity);
 int relume_call_into(int op, const relume_value *values, int count, void *const *out, int out_count);
 int relume_call_in_place(int op, const relume_value *values, int count);
 
@@ -344,15 +345,27 @@ local function fill(count, ...)
    end
 end
 
+local call_op = C.relume_call
+
 function core.call(name, ...)
    local count = select('#', ...)
    fill(count, ...)
-   local n = C.relume_call(ops[name], values, count, results, 16)
+   local n = call_op(ops[name], values, count, results, 16)
    if n < 0 then fail() end
    if n == 1 then return adopt_result(results[0]) end
    local out = {}
    for i = 1, n do out[i] = adopt_result(results[i - 1]) end
    return unpack(out, 1, n)
+end
+
+-- Calls f with `core.call` recording on the tape (relume/tape.lua).
+function core.recorded(f, ...)
+   local before = call_op
+   call_op = C.relume_call_recorded
+   local results = {pcall(f, ...)}
+   call_op = before
+   if not results[1] then error(results[2], 0) end
+   return unpack(results, 2)
 end
 
 -- Changes its first argument; also for ops that only have that form.

@@ -69,8 +69,8 @@ def make_class(row: dict[str, Any]) -> type:
         "derivative_reads_input": "restore" not in row,
     }
     if "printed" in row:
-        members["__str__"] = lambda self: self.torch_typename + formulas.fill_in(
-            row["printed"], formulas.Fields(self)
+        members["__str__"] = lambda self: (
+            self.torch_typename + formulas.fill_in(row["printed"], formulas.Fields(self))
         )
     # What a file may leave out.
     members |= defaults | row.get("constants", {})

@@ -59,7 +59,9 @@ def known(lua, name):
 
 def run(lua, case):
     if case.protocol == "criterion":
-        return lua.execute(RUN_CRITERION, case.criterion, case.input, case.target, case.get("seed"))
+        return lua.execute(
+            RUN_CRITERION, case.criterion, case.input, case.get("target"), case.get("seed")
+        )
     backward = not case.get("nobackward")
     return lua.execute(
         RUN_MODULE, case.module, case.input, case.get("gradOutput"), case.get("seed"), backward

@@ -91,13 +91,17 @@ end
 local function accumulate(self, rule, found, first, scale)
    for i, name in ipairs(rule.parameters) do
       local gradient = found[first + i]
-      if gradient then self[gradient_name(name)]:add(scale, gradient) end
+      if gradient then
+         local own = rule.scale and rule.scale(self, scale, name) or scale
+         self[gradient_name(name)]:add(own, gradient)
+      end
    end
 end
 
 -- Gives `class` the protocol of nn.Module. `rule`: compute(self, input, parameters...) gives the
 -- output; parameters, the names of fields; prepare(self, input), what forward does beforehand, such
--- as drawing random numbers; in_place(self): does the output overwrite the input?
+-- as drawing random numbers; in_place(self): does the output overwrite the input?; scale(self, scale,
+-- parameter): where Torch7's accGradParameters takes another scale than it was given.
 function derived.layer(class, rule)
    rule.parameters = rule.parameters or {}
    local compute = rule.compute

@@ -20,5 +20,8 @@ require 'nn.Dropout'
 require 'nn.tables'
 require 'nn.reshaping'
 require 'nn.criterions'
+require 'nn.distances'
+require 'nn.selection'
+require 'nn.margin_criterions'
 
 return nn

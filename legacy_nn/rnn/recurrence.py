@@ -125,10 +125,11 @@ class Recurrent(AbstractRecurrent):
         self.__dict__.pop("gradPrevOutput", None)
         return super().clearState()
 
-    def maskZero(self, nInputDim: int = 1) -> Any:
+    def maskZero(self, nInputDim: int | None = 1) -> Any:
         raise AttributeError("nn.Recurrent begins with another module: use nn.Recurrence")
 
-    trimZero = maskZero
+    def trimZero(self, nInputDim: int = 1) -> Any:
+        return self.maskZero(nInputDim)
 
     def __str__(self) -> str:
         inner = "  |    "

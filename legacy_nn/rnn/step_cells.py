@@ -66,11 +66,11 @@ class StepCell(Module):
         """Per sample, as for a sequence of one step: do its states become zero?"""
         if not self.maskzero:
             return None
-        mask = self.__dict__.get("zeroMask")
+        mask: Any = self.__dict__.get("zeroMask")
         if self.v2 and mask is None:
             raise RuntimeError(f"{self}: setZeroMask comes before forward")
         if self.v2:
-            return None if mask is False else (mask != 0).reshape((1, -1, 1))
+            return None if mask is False else mask.reshape((1, -1, 1)) != 0
         return (input.detach().square().sum(1) == 0).reshape((1, -1, 1))
 
     def _check(self, input: Activation, count: int) -> list[Tensor]:

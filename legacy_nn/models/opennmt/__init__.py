@@ -1,0 +1,9 @@
+"""OpenNMT (OpenNMT/OpenNMT): the classes onmt.X of its translation models.
+
+A checkpoint holds its encoder and decoder as tables; `Seq2Seq` makes a model of them.
+"""
+
+from relume.legacy_nn.models.opennmt import dictionary, networks, seq2seq, sequencers
+from relume.legacy_nn.models.opennmt.seq2seq import Seq2Seq
+
+__all__ = ["Seq2Seq", "dictionary", "networks", "seq2seq", "sequencers"]

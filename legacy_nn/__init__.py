@@ -45,6 +45,7 @@ from relume.legacy_nn import (
     shape_layers,
     simplex_criterion,
     sparse_layers,
+    stochastic_gradient,
     table_layers,
     utils,
     volumetric,
@@ -54,6 +55,7 @@ from relume.legacy_nn import (
 from relume.legacy_nn.clones import find_clones
 from relume.legacy_nn.collapsing import CellUse, collapse_clones, expand_clones
 from relume.legacy_nn.errors import UnknownModuleError
+from relume.legacy_nn.jacobian import Jacobian, SparseJacobian
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import lookup, register, registered_names
 from relume.legacy_nn.rnn import (
@@ -101,6 +103,7 @@ _ROOMS = (
     kmeans,
     simplex_criterion,
     sparse_layers,
+    stochastic_gradient,
     weight_norm,
     wrappers,
     recurrence,
@@ -123,7 +126,9 @@ _ROOMS = (
 
 __all__ = [
     "CellUse",
+    "Jacobian",
     "Module",
+    "SparseJacobian",
     "UnknownModuleError",
     "Unrolling",
     "collapse_clones",

@@ -14,6 +14,7 @@ from relume.legacy_nn.optim.adaptive import adadelta, adagrad, adam, adamax, rms
 from relume.legacy_nn.optim.cg import cg
 from relume.legacy_nn.optim.checkgrad import checkgrad
 from relume.legacy_nn.optim.confusion_matrix import ConfusionMatrix
+from relume.legacy_nn.optim.evolution import cmaes, de
 from relume.legacy_nn.optim.fista import FistaLS
 from relume.legacy_nn.optim.gradient_descent import asgd, nag, sgd
 from relume.legacy_nn.optim.lbfgs import lbfgs
@@ -31,6 +32,8 @@ __all__ = [
     "asgd",
     "cg",
     "checkgrad",
+    "cmaes",
+    "de",
     "lbfgs",
     "lswolfe",
     "nag",

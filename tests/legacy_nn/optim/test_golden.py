@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relume as rl
+from relume import _C
 from relume.legacy_nn import optim
 
 GOLDEN = Path(__file__).parents[2] / "data" / "optim"
@@ -82,6 +83,33 @@ def assert_kept(got, want, limit):
             close(got[key].numpy(), value.numpy(), limit)
         else:
             assert got[key] == pytest.approx(value, rel=max(limit, 1e-6)), key
+
+
+@pytest.mark.parametrize(("_", "case"), cases("de"))
+def test_de(lua, _, case):
+    opfunc, x = opfunc_of(lua, case), case.x0.clone()
+    rl.manual_seed(case.seed)
+    best, values = optim.de(opfunc, x, dict(case.config0.items()))
+    close(best.numpy(), case.xs[1].numpy())
+    close(values.numpy(), case.fs[1].numpy())
+    assert opfunc.calls == case.nevals[1]
+    assert _C.default_generator().random() == case.rng_next  # it has a generator of its own
+
+
+@pytest.mark.parametrize(("_", "case"), cases("cmaes"))
+def test_cmaes(lua, _, case):
+    opfunc, x = opfunc_of(lua, case), case.x0.clone()
+    rl.manual_seed(case.seed)
+    best, values, evaluations = optim.cmaes(opfunc, x, dict(case.config0.items()))
+    expected = case.fs[1].as_list()
+    # Until the first decomposition nothing hangs on the signs of eigenvectors.
+    close(values[:2], expected[:2])
+    assert len(values) == len(expected)
+    assert values[-1] == opfunc(best)[0]
+    assert values[-1] <= max(2 * expected[-1], expected[-1] / 2)
+    assert opfunc.calls == case.nevals[1] + 1
+    assert evaluations == case.extra[1]
+    assert _C.default_generator().random() == case.rng_next
 
 
 @pytest.mark.parametrize(("_", "case"), cases("polyinterp"))

@@ -46,7 +46,7 @@ def _entries(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, (dict, Table)):
         return list(value.items())
     if isinstance(value, TorchObject):
-        if value.payload is not None:
+        if value.payload:
             raise TypeError(
                 f"an object of class {value.torch_typename} wrote itself in a format of its own; "
                 "Lua cannot be given its fields"

@@ -68,8 +68,8 @@ local function set_gradient(self, input, found, gradOutput)
       place = place + 1
       local gradient = found[place]
       if gradient then return take(field, gradient, shared) end
-      local zeros = torch.isTensor(field) and field:type() == tensor:type() and field or tensor.new()
-      return zeros:resizeAs(tensor):zero()
+      local zeros = torch.isTensor(field) and field or tensor.new()
+      return zeros:resize(tensor:size()):zero()
    end
    local function walk(value, field)
       if torch.isTensor(value) then return of(value, field) end

@@ -23,5 +23,12 @@ require 'nn.criterions'
 require 'nn.distances'
 require 'nn.selection'
 require 'nn.margin_criterions'
+require 'nn.noise'
+require 'nn.planes'
+require 'nn.contrast'
+require 'nn.fractional_pooling'
+require 'nn.volumetric'
+require 'nn.composite'
+require 'nn.wrappers'
 
 return nn

@@ -43,6 +43,8 @@ end
 function SpatialMaxPooling:updateOutput(input)
    local values, indices = core.call('max_pool2d_with_indices', input, {self.kH, self.kW}, {self.dH, self.dW},
       {self.padH or 0, self.padW or 0}, {self.dilationH or 1, self.dilationW or 1}, self.ceil_mode or false)
+   local n = input:dim()
+   self.iheight, self.iwidth = input:size(n - 1), input:size(n)
    self.indices = indices:add(1)
    self.output:set(values)
    return self.output

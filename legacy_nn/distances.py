@@ -8,6 +8,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.finite_gradients import root, sum_of_powers
 from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -26,12 +27,6 @@ def as_batch(layer: Any, input: Tensor) -> Tensor:
 def with_gradient_of(value: Tensor, other: Tensor) -> Tensor:
     """A value with the gradient of something else: Torch7 adds small numbers on the way back."""
     return value.detach() + (other - other.detach())
-
-
-def root(sums: Tensor, p: float, eps: float) -> Tensor:
-    """sums ** (1 / p), with a gradient that stays finite at zero, as Torch7's does."""
-    value = sums ** (1 / p)
-    return with_gradient_of(value, sums / (p * (value.detach() + eps) ** (p - 1)))
 
 
 @register("nn.Normalize")
@@ -59,11 +54,11 @@ class Normalize(Module):
             norm = rl.max_with_indices(rows.abs(), 1, True)[0] + self.eps
             norm = with_gradient_of(norm, norm * (norm / (norm + self.eps)).detach())
         else:
-            sums = (rows.abs() ** self.p).sum(1, keepdim=True) + self.eps
             if self.p < 2:
-                slopes = (rows * (rows.abs() + self.eps) ** (self.p - 2)).detach()
-                sums = with_gradient_of(sums, (slopes * rows).sum(1, keepdim=True) * self.p)
-            norm = sums ** (1 / self.p)
+                sums = sum_of_powers(rows, self.p, self.eps)
+            else:
+                sums = (rows.abs() ** self.p).sum(1, keepdim=True)
+            norm = (sums + self.eps) ** (1 / self.p)
         return (rows / norm).reshape(input.shape)
 
     def __str__(self) -> str:

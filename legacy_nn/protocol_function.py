@@ -6,6 +6,7 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
+from relume.autograd import once_differentiable
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
 
@@ -16,9 +17,11 @@ class Protocol(rl.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: ProtocolCall, *tensors: Tensor) -> Any:
         ctx.call = call
+        ctx.save_for_backward(*tensors)  # what the gradients depend on
         return call.run_forward()
 
     @staticmethod
+    @once_differentiable  # whatever updateGradInput does, it is not on the tape
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         return (None, *ctx.call.run_backward(gradients))
 
@@ -82,6 +85,7 @@ class CriterionProtocol(rl.autograd.Function):
         return rl.tensor(float(value), dtype=tensors[0].dtype)
 
     @staticmethod
+    @once_differentiable  # whatever updateGradInput does, it is not on the tape
     def backward(ctx: Any, gradient: Tensor) -> Any:
         criterion, input, target = ctx.call
         criterion.updateOutput(input, target)  # it may have been used for something else since

@@ -14,9 +14,11 @@ NOT_A_DERIVATIVE = {
     "NCECriterion", "ReinforceBernoulli", "ReinforceCategorical", "ReinforceGamma",
     "ReinforceNormal", "SpatialBinaryConvolution", "VRClassReward",
 }  # fmt: skip
-# Outputs of another type, inputs that are indices, rows that count as absent when all zero, sizes that are remembered.
+# Outputs of another type, inputs that are indices, rows that count as absent when all zero,
+# sizes that are remembered.
 NOT_SMOOTH = {
-    "Copy", "IndexLinear", "LookupTable", "MaskZero", "MaskZeroCriterion", "SparseLinear", "TrimZero",
+    "Copy", "IndexLinear", "LookupTable", "MaskZero", "MaskZeroCriterion", "SparseLinear",
+    "TrimZero",
 }  # fmt: skip
 NOT_SMOOTH_CASES = {
     ("gModule", "criterion as a node"),  # no gradient goes to a target

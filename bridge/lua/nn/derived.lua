@@ -166,7 +166,9 @@ function derived.criterion(class, compute)
       local name = torch.typename(record_of(self, rule, input, target).output)
       one[name] = one[name] or torch.getconstructortable(name)(1):fill(1)
       local found = gradients(self, rule, input, target, one[name], true, false)
-      return set_gradient(self, input, found)
+      set_gradient(self, input, found)
+      tape.each(self.gradInput, nil, function(gradient) gradient:add(0) end)  -- no negative zeros
+      return self.gradInput
    end
    return class
 end

@@ -30,5 +30,12 @@ require 'nn.fractional_pooling'
 require 'nn.volumetric'
 require 'nn.composite'
 require 'nn.wrappers'
+require 'nn.sequences'
+require 'nn.local_convolution'
+require 'nn.weight_norm'
+require 'nn.sparse'
+require 'nn.clusters'
+require 'nn.Jacobian'
+require 'nn.StochasticGradient'
 
 return nn

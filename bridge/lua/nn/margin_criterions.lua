@@ -46,7 +46,7 @@ end)
 of_elements('DistKLDivCriterion', set_average, function(_, x, t)
    local positive = op.gt(t, 0)
    local value = op.mul(t, op.sub(op.log(op.where(positive, t, 1)), x))
-   return op.where(positive, value, op.mul(x, 0))
+   return op.where(positive, value, 0)
 end)
 
 of_elements('MarginCriterion', set_margin(1), function(self, x, t)

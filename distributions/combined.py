@@ -105,12 +105,14 @@ class TransformedDistribution(Distribution):
         transforms: Transform | Sequence[Transform],
         validate_args: bool | None = None,
     ) -> None:
-        self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        self._transform = ComposeTransform(self.transforms)
-        super().__init__(
-            base_distribution.batch_shape, base_distribution.event_shape, validate_args
-        )
+        self._transform = transform = ComposeTransform(self.transforms)
+        missing = transform.event_dim - len(base_distribution.event_shape)
+        if missing > 0:  # what is transformed together belongs to one event
+            base_distribution = Independent(base_distribution, missing)
+        self.base_dist = base_distribution
+        event = transform.forward_shape(base_distribution.event_shape)
+        super().__init__(base_distribution.batch_shape, event, validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -132,7 +134,8 @@ class TransformedDistribution(Distribution):
         y = self._checked(value, self.base_dist.sample().dtype)
         x = self._transform.inv(y)
         stretched = sum_last(
-            self._transform.log_abs_det_jacobian(x, y), len(self.base_dist.event_shape)
+            self._transform.log_abs_det_jacobian(x, y),
+            len(self.base_dist.event_shape) - self._transform.event_dim,
         )
         return self.base_dist.log_prob(x) - stretched
 

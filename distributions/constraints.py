@@ -82,6 +82,15 @@ class _LowerCholesky(Constraint):
         return is_lower & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
+class _CorrCholesky(_LowerCholesky):
+    """Lower Cholesky factors of correlation matrices: rows of length 1."""
+
+    def check(self, value: Tensor) -> Tensor:
+        lengths = value.square().sum(-1)
+        tolerance = 10 * rl.finfo(value.dtype).eps * value.shape[-1]
+        return super().check(value) & ((lengths - 1).abs() < tolerance).all(-1)
+
+
 class Interval(Constraint):
     """Numbers from `lower` to `upper`, or between them where the ends are open."""
 
@@ -183,3 +192,4 @@ unit_interval: Constraint = interval(0.0, 1.0)
 simplex: Constraint = _Simplex()
 positive_definite: Constraint = _PositiveDefinite()
 lower_cholesky: Constraint = _LowerCholesky()
+corr_cholesky: Constraint = _CorrCholesky()

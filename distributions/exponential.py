@@ -66,6 +66,87 @@ class Exponential(Distribution):
         return 1 - rl.log(self.rate)
 
 
+class GeneralizedPareto(Distribution):
+    """What is beyond a threshold: P(x > t) = (1 + c z) ** (-1 / c) with z = (t - loc) / scale.
+
+    Args:
+        loc: the threshold.
+        scale: > 0.
+        concentration: c; of 0 the exponential distribution, below 0 one with an upper end.
+
+    >>> GeneralizedPareto(0.0, 1.0, 0.5).mean
+    tensor(2.)
+    """
+
+    has_rsample = True
+    arg_constraints = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
+
+    def __init__(
+        self,
+        loc: Tensor | float,
+        scale: Tensor | float,
+        concentration: Tensor | float,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.loc, self.scale, self.concentration = broadcast_parameters(loc, scale, concentration)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def support(self) -> Constraint:
+        c = self.concentration.detach()
+        highest = self.loc - self.scale / rl.where(c < 0, c, -1.0)
+        return constraints.interval(self.loc, rl.where(c < 0, highest, math.inf))
+
+    def _log_survival(self, value: Tensor) -> Tensor:
+        z = (value - self.loc) / self.scale
+        c = self.concentration
+        flat = c.abs() < 1e-6
+        safe = rl.where(flat, 1.0, c)
+        return rl.where(flat, -z, -rl.log1p(safe * rl.where(flat, 0.0, z)) / safe)
+
+    @property
+    def mean(self) -> Tensor:
+        c = self.concentration
+        mean = self.loc + self.scale / rl.where(c < 1, 1 - c, 1.0)
+        return rl.where(c < 1, mean, math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        c = self.concentration
+        safe = rl.where(c < 0.5, c, 0.0)
+        variance = self.scale.square() / ((1 - safe).square() * (1 - 2 * safe))
+        return rl.where(c < 0.5, variance, math.inf)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        return self.icdf(1 - positive_uniform(self._shape(sample_shape), self.loc.dtype))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        value = self._checked(value, self.loc.dtype)
+        return (1 + self.concentration) * self._log_survival(value) - rl.log(self.scale)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return -rl.expm1(self._log_survival(self._checked(value, self.loc.dtype)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        c = self.concentration
+        flat = c.abs() < 1e-6
+        safe = rl.where(flat, 1.0, c)
+        log_survival = rl.log1p(-rl.as_tensor(value))
+        z = rl.where(flat, -log_survival, rl.expm1(-safe * log_survival) / safe)
+        return self.loc + self.scale * z
+
+    def entropy(self) -> Tensor:
+        return rl.log(self.scale) + self.concentration + 1
+
+
 class Weibull(Distribution):
     """The Weibull distribution: scale * x ** (1 / concentration) for an exponential x with rate 1.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import relume as rl
 from relume import Tensor
 from relume.distributions import constraints
 from relume.distributions.constraints import Constraint
+from relume.distributions.parameters import sum_last
 
 
 class Transform:
@@ -17,12 +19,19 @@ class Transform:
     Attributes:
         domain, codomain: where x and y are.
         event_dim: how many of the last dimensions are transformed together.
+        codomain_event_dim: how many of the result belong together.
     """
 
     domain: Constraint = constraints.real
     codomain: Constraint = constraints.real
-    event_dim = 0
+    event_dim: int = 0
+    codomain_event_dim: int
     sign: int = 1  # of the derivative: does the function rise or fall?
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "event_dim" in vars(cls) and "codomain_event_dim" not in vars(cls):
+            cls.codomain_event_dim = cls.event_dim
 
     def __call__(self, x: Tensor) -> Tensor:
         raise NotImplementedError
@@ -33,7 +42,30 @@ class Transform:
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |df/dx|, given x and y = f(x)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no density to stretch")
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of y for an x of this shape."""
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of x for a y of this shape."""
+        return tuple(shape)
+
+
+Transform.codomain_event_dim = 0
+
+
+class AbsTransform(Transform):
+    """y = |x|: not invertible; its inverse gives the x that is not negative."""
+
+    codomain = constraints.nonnegative
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return rl.abs(x)
+
+    def inv(self, y: Tensor) -> Tensor:
+        return y
 
 
 class AffineTransform(Transform):
@@ -139,7 +171,14 @@ class ComposeTransform(Transform):
         self.parts = list(parts)
         if self.parts:
             self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
-        self.event_dim = max((part.event_dim for part in self.parts), default=0)
+        self.event_dim = 0
+        for part in reversed(self.parts):
+            self.event_dim = max(
+                part.event_dim, self.event_dim + part.event_dim - part.codomain_event_dim
+            )
+        self.codomain_event_dim = self.event_dim + sum(
+            part.codomain_event_dim - part.event_dim for part in self.parts
+        )
         self.sign = math.prod(part.sign for part in self.parts)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -153,9 +192,25 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        total = rl.zeros_like(x)
+        event_dim = self.event_dim
+        total = rl.zeros(x.shape[: x.ndim - event_dim], dtype=x.dtype)
         for part in self.parts:
             after = part(x)
-            total = total + part.log_abs_det_jacobian(x, after)
+            stretched = part.log_abs_det_jacobian(x, after)
+            total = total + sum_last(stretched, event_dim - part.event_dim)
+            event_dim += part.codomain_event_dim - part.event_dim
             x = after
         return total
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return tuple(shape)
+
+
+identity_transform = ComposeTransform([])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import relume as rl
 from relume import Tensor
 from relume.nn import functional as F
 from relume.nn import init
@@ -125,113 +123,36 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        single = query.ndim == 2
-        if single:
-            query, key, value = (x.unsqueeze(0) for x in (query, key, value))
-            if key_padding_mask is not None:
-                key_padding_mask = key_padding_mask.unsqueeze(0)
-        elif not self.batch_first:
-            query, key, value = (x.transpose(0, 1) for x in (query, key, value))
-        if query.ndim != 3 or query.shape[-1] != self.embed_dim:
-            raise ValueError(
-                f"queries must have 2 or 3 dimensions, the last of size {self.embed_dim}, not "
-                f"shape {query.shape}"
-            )
-        if is_causal and attn_mask is None:
-            raise ValueError("is_causal says that attn_mask is causal: give attn_mask too")
-        output, weights = self._attend(query, key, value, key_padding_mask, attn_mask, need_weights)
-        if weights is not None:
-            weights = weights.mean(1) if average_attn_weights else weights
-            weights = weights.squeeze(0) if single else weights
-        if single:
-            return output.squeeze(0), weights
-        return (output if self.batch_first else output.transpose(0, 1)), weights
-
-    def _attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_padding_mask: Tensor | None,
-        attn_mask: Tensor | None,
-        need_weights: bool,
-    ) -> tuple[Tensor, Tensor | None]:
-        """All (batch, length, size); weights (batch, heads, queries, keys)."""
-        batch, queries, _ = query.shape
-        q, k, v = self._projected(query, key, value)
-        extra = 0
-        if self.bias_k is not None and self.bias_v is not None:
-            k, v = self._with_row(k, self.bias_k), self._with_row(v, self.bias_v)
-            extra += 1
-        q, k, v = (self._heads(x) for x in (q, k, v))
-        if self.add_zero_attn:
-            zeros = rl.zeros(batch, self.num_heads, 1, self.head_dim, dtype=q.dtype)
-            k, v = rl.cat([k, zeros], 2), rl.cat([v, zeros], 2)
-            extra += 1
-        mask = self._mask(batch, key_padding_mask, attn_mask, extra, q.dtype)
-        dropout = self.dropout if self.training else 0.0
-        weights = None
-        if need_weights:
-            scores = (q * (1 / math.sqrt(self.head_dim))) @ k.transpose(-2, -1)
-            weights = F.softmax(scores if mask is None else scores + mask, -1)
-            if dropout:
-                weights = F.dropout(weights, dropout)
-            heads = weights @ v
-        else:
-            heads = F.scaled_dot_product_attention(q, k, v, mask, dropout)
-        joined = heads.transpose(1, 2).reshape(batch, queries, self.embed_dim)
-        return self.out_proj(joined), weights
-
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-        bias = self.in_proj_bias
-        if self.in_proj_weight is not None and query is key is value:
-            return tuple(F.linear(query, self.in_proj_weight, bias).chunk(3, -1))
-        if self.in_proj_weight is not None:
-            matrices = self.in_proj_weight.chunk(3)
-        else:
-            matrices = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]  # type: ignore[list-item]
-        biases = [None] * 3 if bias is None else bias.chunk(3)
-        inputs = (query, key, value)
-        return tuple(map(F.linear, inputs, matrices, biases))
-
-    def _heads(self, tensor: Tensor) -> Tensor:
-        """(batch, length, size) as (batch, heads, length, size / heads)."""
-        batch, length, _ = tensor.shape
-        return tensor.reshape(batch, length, self.num_heads, self.head_dim).transpose(1, 2)
-
-    def _with_row(self, tensor: Tensor, row: Tensor) -> Tensor:
-        return rl.cat([tensor, row.expand(tensor.shape[0], 1, self.embed_dim)], 1)
-
-    def _mask(
-        self,
-        batch: int,
-        key_padding_mask: Tensor | None,
-        attn_mask: Tensor | None,
-        extra: int,
-        dtype: Any,
-    ) -> Tensor | None:
-        """One mask of numbers to add, which broadcasts to (batch, heads, queries, keys)."""
-        masks = []
-        if attn_mask is not None:
-            mask = additive_mask(attn_mask, dtype)
-            if mask.ndim == 3:
-                mask = mask.reshape(batch, self.num_heads, *mask.shape[1:])
-            masks.append(mask)
-        if key_padding_mask is not None:
-            masks.append(additive_mask(key_padding_mask, dtype)[:, None, None, :])
-        if not masks:
-            return None
-        mask = masks[0] if len(masks) == 1 else masks[0] + masks[1]
-        return F.pad(mask, (0, extra)) if extra else mask
-
-
-def additive_mask(mask: Tensor, dtype: Any) -> Tensor:
-    """A mask of numbers to add: minus infinity for True.
-
-    >>> import relume as rl
-    >>> additive_mask(rl.tensor([True, False]), rl.float32)
-    tensor([-inf,   0.])
-    """
-    if mask.dtype is not rl.bool_:
-        return mask.to(dtype)
-    return rl.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+        if query.ndim == 3 and self.batch_first:
+            same = query is key is value
+            query = query.transpose(0, 1)
+            key = query if same else key.transpose(0, 1)
+            value = query if same else value.transpose(0, 1)
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        if output.ndim == 3 and self.batch_first:
+            output = output.transpose(0, 1)
+        return output, weights

@@ -15,10 +15,12 @@
 [0.0001]
 """
 
-from relume.optim import lr_scheduler
+from relume.optim import lr_scheduler, swa_utils
+from relume.optim.adafactor import Adafactor
 from relume.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from relume.optim.adaptive import Adadelta, Adagrad, RMSprop, Rprop
 from relume.optim.lbfgs import LBFGS
+from relume.optim.muon import Muon
 from relume.optim.optimizer import Optimizer
 from relume.optim.sgd import ASGD, SGD
 
@@ -27,14 +29,17 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swa_utils",
 ]

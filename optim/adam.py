@@ -7,7 +7,7 @@ from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.optim.optimizer import Optimizer, states_of
+from relume.optim.optimizer import Optimizer, settings_of, states_of
 
 _step = _C.ops["adam_step"]
 
@@ -52,20 +52,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
@@ -227,17 +214,7 @@ class Adamax(_PlainAdam):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _start(self, parameter: Tensor) -> dict[str, Any]:
         zeros = {name: rl.zeros_like(parameter) for name in ("exp_avg", "exp_inf")}
@@ -276,19 +253,7 @@ class NAdam(_PlainAdam):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _start(self, parameter: Tensor) -> dict[str, Any]:
         return {**super()._start(parameter), "mu_product": 1.0}
@@ -324,18 +289,7 @@ class RAdam(_PlainAdam):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update_one(
         self, group: dict[str, Any], parameter: Tensor, gradient: Tensor, state: dict[str, Any]

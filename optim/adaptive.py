@@ -6,7 +6,7 @@ from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.optim.optimizer import Optimizer, states_of
+from relume.optim.optimizer import Optimizer, settings_of, states_of
 
 
 class RMSprop(Optimizer):
@@ -41,19 +41,7 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
@@ -114,18 +102,7 @@ class Adagrad(Optimizer):
     ) -> None:
         if initial_accumulator_value < 0:
             raise ValueError("initial_accumulator_value must not be negative")
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
         for group in self.param_groups:
             states_of(self, group["params"], lambda p: self._start(p, group))  # noqa: B023
 
@@ -184,17 +161,7 @@ class Adadelta(Optimizer):
     ) -> None:
         if not 0 <= rho <= 1:
             raise ValueError(f"rho must be between 0 and 1, it is {rho}")
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
@@ -248,16 +215,7 @@ class Rprop(Optimizer):
     ) -> None:
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"etas must be below and above 1, they are {etas}")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]

@@ -8,7 +8,7 @@ import relume as rl
 from relume import Tensor
 from relume.autograd import enable_grad, no_grad
 from relume.optim.line_search import Point, strong_wolfe
-from relume.optim.optimizer import Closure, Optimizer
+from relume.optim.optimizer import Closure, Optimizer, settings_of
 
 
 class LBFGS(Optimizer):
@@ -50,16 +50,8 @@ class LBFGS(Optimizer):
     ) -> None:
         if line_search_fn not in (None, "strong_wolfe"):
             raise ValueError(f"line_search_fn is None or 'strong_wolfe', not {line_search_fn!r}")
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, settings_of(locals()))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS takes one group of parameters only")
         self._params: list[Tensor] = self.param_groups[0]["params"]

@@ -36,6 +36,16 @@ def check_settings(defaults: Mapping[str, Any]) -> None:
             )
 
 
+def settings_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings among the `locals()` of an optimizer's constructor: all but the parameters.
+
+    >>> settings_of({"self": None, "params": [], "lr": 0.1})
+    {'lr': 0.1}
+    """
+    others = ("self", "params", "__class__")
+    return {name: value for name, value in arguments.items() if name not in others}
+
+
 class Optimizer:
     """Changes parameters so that a loss gets smaller.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.optim.optimizer import Optimizer, states_of
+from relume.optim.optimizer import Optimizer, settings_of, states_of
 
 _step = _C.ops["sgd_step"]
 
@@ -49,18 +49,7 @@ class SGD(Optimizer):
     ) -> None:
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("nesterov needs a momentum and no dampening")
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]
@@ -124,18 +113,7 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        super().__init__(params, settings_of(locals()))
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]

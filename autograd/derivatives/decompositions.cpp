@@ -58,11 +58,28 @@ Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& q_grad, 
   const Tensor both = above + adjoint(above) - diagonal_matrix(real_part(diagonal_of(above)));
   return solve_triangular(adjoint(r), q_grad + ops::matmul(q, both), false, false);
 }
+// The gradient of the first vectors of an output, the only ones that the matrix determines.
+// Throws NotImplementedError where a gradient of the others is asked for.
+Tensor determined_gradient(Backward& b, int output, int dim, int64_t count, const char* advice) {
+  const Tensor grad = b.grad(output);
+  const int64_t others = grad.size(grad.ndim() + dim) - count;
+  if (others == 0) return grad;
+  static const OpFunction any{"any"};
+  const bool asked = b.has_grad(output) && item_as_int(any(ops::ne(ops::narrow(grad, dim, count, others), 0))) != 0;
+  check<NotImplementedError>(!asked, advice);
+  return ops::narrow(grad, dim, 0, count);
+}
+
 Tensor qr_gradient(Backward& b) {
   const Tensor a = b.in(0), q = b.out(0), r = b.out(1);
   const int64_t m = rows(a), n = columns(a);
-  check<NotImplementedError>(q.ndim() == a.ndim() && columns(q) == std::min(m, n),
-                             "the gradient of qr() needs mode='reduced' (or, of wide matrices, 'complete')");
+  static constexpr const char* kAdvice =
+      "the gradient of Q of qr() needs mode='reduced' (or, of wide matrices, 'complete')";
+  check<NotImplementedError>(q.ndim() == a.ndim(), kAdvice);
+  if (m > n && columns(q) == m) {  // the rows of R beyond n are zero
+    return tall_qr_gradient(ops::narrow(q, -1, 0, n), ops::narrow(r, -2, 0, n),
+                            determined_gradient(b, 0, -1, n, kAdvice), ops::narrow(b.grad(1), -2, 0, n));
+  }
   if (m >= n) return tall_qr_gradient(q, r, b.grad(0), b.grad(1));
   const Tensor right = ops::narrow(a, -1, m, n - m), right_grad = ops::narrow(b.grad(1), -1, m, n - m);
   const Tensor left_grad = tall_qr_gradient(q, ops::narrow(r, -1, 0, m),
@@ -77,28 +94,32 @@ const Derive derive_qr{"linalg_qr", {{0, saves(0) | saves_output(0) | saves_outp
 // ---- singular values ----
 
 Tensor svd_gradient(Backward& b) {
-  const Tensor u = b.out(0), s = b.out(1), vh = b.out(2), uh = adjoint(u), v = adjoint(vh);
-  const int64_t k = columns(s), m = rows(u), n = columns(vh);
-  check<NotImplementedError>(columns(u) == k && rows(vh) == k,
-                             "the gradient of svd() needs full_matrices=False: the vectors beyond the singular values "
-                             "are not determined");
+  const Tensor s = b.out(1);
+  const int64_t k = columns(s), m = rows(b.out(0)), n = columns(b.out(2));
+  static constexpr const char* kAdvice =
+      "the gradient of the vectors of svd() needs full_matrices=False: those beyond the singular values are not "
+      "determined";
+  const Tensor u = ops::narrow(b.out(0), -1, 0, k), vh = ops::narrow(b.out(2), -2, 0, k);
+  const Tensor uh = adjoint(u), v = adjoint(vh);
   const Tensor scale = as_rows(s);
   const Tensor between = off_diagonal((as_rows(s) - as_columns(s)) * (as_rows(s) + as_columns(s)));
   Tensor inner = diagonal_matrix(b.grad(1)), outside;
   const auto add_outside = [&](const Tensor& part) { outside = outside.defined() ? outside + part : part; };
   if (b.has_grad(0)) {
-    const Tensor turned = ops::matmul(uh, b.grad(0));
+    const Tensor u_grad = determined_gradient(b, 0, -1, k, kAdvice);
+    const Tensor turned = ops::matmul(uh, u_grad);
     inner = inner + skew(turned) / between * scale;
     if (is_complex(u.dtype())) {
       inner = inner + ops::mul(diagonal_matrix(imaginary_part(diagonal_of(turned)) / s), kImaginaryUnit);
     }
-    if (m > k) add_outside(ops::matmul((b.grad(0) - ops::matmul(u, turned)) / scale, vh));
+    if (m > k) add_outside(ops::matmul((u_grad - ops::matmul(u, turned)) / scale, vh));
   }
   if (b.has_grad(2)) {
-    const Tensor turned = ops::matmul(vh, adjoint(b.grad(2)));
+    const Tensor vh_grad = determined_gradient(b, 2, -2, k, kAdvice);
+    const Tensor turned = ops::matmul(vh, adjoint(vh_grad));
     inner = inner + as_columns(s) * (skew(turned) / between);
     if (n > k) {
-      const Tensor across = b.grad(2) - ops::matmul(ops::matmul(b.grad(2), v), vh);
+      const Tensor across = vh_grad - ops::matmul(ops::matmul(vh_grad, v), vh);
       add_outside(ops::matmul(u, across / as_columns(s)));
     }
   }

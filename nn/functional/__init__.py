@@ -33,6 +33,7 @@ from relume.nn.functional.activation import (
     softmin,
     threshold,
 )
+from relume.nn.functional.attention import multi_head_attention_forward
 from relume.nn.functional.distance import (
     bilinear,
     cosine_similarity,
@@ -95,7 +96,14 @@ from relume.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from relume.nn.functional.resampling import fold, interpolate, unfold, upsample
+from relume.nn.functional.resampling import (
+    fold,
+    interpolate,
+    unfold,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 # Functions that `relume` has with the same arguments.
 _SAME_IN_RELUME = (
@@ -105,6 +113,13 @@ _SAME_IN_RELUME = (
     "pad pixel_shuffle pixel_unshuffle prelu scaled_dot_product_attention sigmoid softplus "
     "softshrink softsign tanh tanhshrink"
 ).split()
+# Poolings that give the positions of what they take too.
+_WITH_INDICES = [
+    f"{kind}_pool{dimensions}d_with_indices"
+    for kind in ("adaptive_max", "fractional_max", "max")
+    for dimensions in (1, 2, 3)
+    if (kind, dimensions) != ("fractional_max", 1)
+]
 # Functions whose in-place form has a name of its own, with an underscore.
 _IN_PLACE = "celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_".split()
 
@@ -112,6 +127,8 @@ _IN_PLACE = "celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_".spl
 def __getattr__(name: str) -> Any:
     if name in _IN_PLACE:
         return partial(globals()[name[:-1]], inplace=True)
+    if name in _WITH_INDICES:
+        return partial(globals()[name.removesuffix("_with_indices")], return_indices=True)
     if name in _SAME_IN_RELUME:
         globals()[name] = function = getattr(relume, name)  # looked up once
         return function
@@ -119,7 +136,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SAME_IN_RELUME, *_IN_PLACE})
+    return sorted({*globals(), *_SAME_IN_RELUME, *_IN_PLACE, *_WITH_INDICES})
 
 
 __all__ = [
@@ -172,6 +189,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
@@ -196,4 +214,6 @@ __all__ = [
     "triplet_margin_with_distance_loss",
     "unfold",
     "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]

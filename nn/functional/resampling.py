@@ -109,6 +109,26 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def upsample_nearest(input: Tensor, size: Size | None = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="nearest").
+
+    >>> import relume as rl
+    >>> upsample_nearest(rl.tensor([[[1.0, 3.0]]]), size=4)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Size | None = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="bilinear") whose corners stay where they are.
+
+    >>> import relume as rl
+    >>> upsample_bilinear(rl.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
 def unfold(
     input: Tensor,
     kernel_size: Size,

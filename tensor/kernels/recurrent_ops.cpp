@@ -11,7 +11,22 @@ const OpFunction lstm_layer{"lstm_layer"}, gru_layer{"gru_layer"}, rnn_layer{"rn
 
 int gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Cell::gru ? 3 : 1; }
 
+RecurrentTensors converted(RecurrentTensors t, DType dtype) {
+  for (Tensor* tensor : {&t.input, &t.h0, &t.c0, &t.weight_ih, &t.weight_hh, &t.bias_ih, &t.bias_hh, &t.weight_hr}) {
+    if (tensor->defined()) *tensor = ops::to_dtype(*tensor, dtype);
+  }
+  return t;
+}
+
 RecurrentResult run_layer(Cell cell, const RecurrentTensors& t, IntSpan batch_sizes, bool reverse) {
+  const DType dtype = t.input.dtype();
+  if (item_size(dtype) == 2) {  // sums over many steps need more bits
+    RecurrentResult result = run_layer(cell, converted(t, DType::float32), batch_sizes, reverse);
+    for (Tensor* tensor : {&result.output, &result.h_n, &result.c_n}) {
+      if (tensor->defined()) *tensor = ops::to_dtype(*tensor, dtype);
+    }
+    return result;
+  }
   if (t.weight_hr.defined()) return composed_layer(cell, t, batch_sizes, reverse);
   if (cell == Cell::lstm) {
     const Outputs result = lstm_layer.all(t.input, t.h0, t.c0, t.weight_ih, t.weight_hh, t.bias_ih, t.bias_hh,

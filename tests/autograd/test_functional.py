@@ -208,3 +208,84 @@ def test_maml():
     b = a - rate * gradient
     expected = 2 * (np.tanh(b) + 0.1) * (1 - np.tanh(b) ** 2) * (1 - rate * curvature)
     np.testing.assert_allclose(outer.numpy(), expected, rtol=1e-12)
+
+
+# ---- vmap ----
+
+
+def test_vmap_is_a_loop_over_samples():
+    a, b = rl.randn(3, 2, 4), rl.randn(4, 3)
+    ours = rl.vmap(lambda x, y: {"product": x @ y, "sums": (x.sum(), y)}, in_dims=(0, 1))(a, b)
+    assert rl.equal(ours["product"], rl.stack([a[i] @ b[:, i] for i in range(3)]))
+    assert ours["sums"][0].shape == (3,) and rl.equal(ours["sums"][1], b.T)
+    outward = rl.vmap(lambda x: x, in_dims=1, out_dims=-1)(a)
+    assert rl.equal(outward, a.permute(0, 2, 1))
+
+
+def test_vmap_composes_with_derivatives():
+    weight, x = rl.randn(3, 3, dtype=rl.float64), rl.randn(5, 3, dtype=rl.float64)
+
+    def loss(weight, x):
+        return (weight @ x).sin().sum()
+
+    per_sample = rl.vmap(rl.func.grad(loss), in_dims=(None, 0))(weight, x)
+    expected = (weight @ x.T).cos().T.unsqueeze(2) * x.unsqueeze(1)
+    assert rl.allclose(per_sample, expected)
+    rows = rl.func.jacrev(rl.vmap(lambda x: (x**3).sum()))(x)
+    assert rl.allclose(rows, rl.eye(5, dtype=rl.float64).unsqueeze(2) * 3 * x**2)
+    forward = rl.vmap(rl.func.jacfwd(rl.func.jacrev(lambda x: (x**3).sum())))(x)
+    assert rl.allclose(forward, (6 * x).diag_embed())
+    leaf = x.clone().requires_grad_()
+    rl.vmap(rl.dot)(leaf, leaf).sum().backward()
+    assert rl.allclose(leaf.grad, 2 * x)
+
+
+def test_vmap_of_vmap_and_of_random_numbers():
+    table = rl.vmap(rl.vmap(rl.mul, in_dims=(None, 0)), in_dims=(0, None))(
+        rl.arange(3), rl.arange(4)
+    )
+    assert rl.equal(table, rl.arange(3).unsqueeze(1) * rl.arange(4))
+    noise = {
+        mode: rl.vmap(lambda x: x + rl.rand(2), randomness=mode)(rl.zeros(3, 2))
+        for mode in ("different", "same")
+    }
+    assert not rl.equal(noise["different"][0], noise["different"][1])
+    assert rl.equal(noise["same"][0], noise["same"][2])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rl.vmap(rl.add)(rl.ones(2), rl.ones(3)), "one batch size"),
+        (lambda: rl.vmap(rl.add, in_dims=None)(rl.ones(2), rl.ones(2)), "all None"),
+        (lambda: rl.vmap(rl.exp)(rl.ones(0)), "empty batch"),
+        (lambda: rl.vmap(lambda x: 1)(rl.ones(2)), "must return tensors"),
+        (lambda: rl.vmap(rl.exp)(3.0), "in_dims None"),
+        (lambda: rl.vmap(rl.exp, in_dims=(0, 1))(rl.ones(2)), "entries"),
+    ],
+)
+def test_vmap_says_what_it_cannot_map(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def test_modules_are_called_with_other_parameters():
+    layers = [rl.nn.Linear(3, 2) for _ in range(4)]
+    parameters, buffers = rl.func.stack_module_state(layers)
+    x = rl.randn(5, 3)
+    together = rl.vmap(
+        lambda own: rl.func.functional_call(layers[0], (own, buffers), (x,)), in_dims=(0,)
+    )(parameters)
+    assert rl.allclose(together, rl.stack([layer(x) for layer in layers]))
+    together.sum().backward()
+    assert parameters["weight"].grad.shape == (4, 2, 3)
+
+
+@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
+def test_jacobian_takes_pytorch_s_strategies(strategy):
+    x = rl.randn(3)
+    expected = rl.autograd.functional.jacobian(rl.sin, x)
+    given = rl.autograd.functional.jacobian(rl.sin, x, vectorize=True, strategy=strategy)
+    assert rl.equal(given, expected)
+    with pytest.raises(ValueError, match="strategy"):
+        rl.autograd.functional.jacobian(rl.sin, x, strategy="backwards")

@@ -161,3 +161,13 @@ def test_third_order():
             return rl.grad(rl.linalg.slogdet(own).logabsdet, (own,), create_graph=True)[0]
 
     gradgradcheck(gradient, a)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
+def test_what_complete_decompositions_determine_has_a_gradient(shape):
+    a = signed(*shape)
+    _checked(lambda a: rl.linalg.svd(a, full_matrices=True).S, a)
+    _checked(lambda a: rl.linalg.qr(a, "complete").R, a)
+    with pytest.raises(NotImplementedError, match="full_matrices=False"):
+        u, _, vh = rl.linalg.svd(a.requires_grad_(), full_matrices=True)
+        (u if shape[0] > shape[1] else vh).sum().backward()

@@ -26,6 +26,10 @@ REPARAMETERIZED = {
     "half_normal": lambda a, b: d.HalfNormal(a * b),
     "relaxed": lambda a, b: d.RelaxedBernoulli(0.5, logits=a - b),
     "gumbel_softmax": lambda a, b: d.RelaxedOneHotCategorical(0.5, logits=rl.stack([a, b], -1)),
+    "kumaraswamy": lambda a, b: d.Kumaraswamy(a, b),
+    "continuous_bernoulli": lambda a, b: d.ContinuousBernoulli(logits=a - b),
+    "generalized_pareto": lambda a, b: d.GeneralizedPareto(a, b, 0.2),
+    "low_rank": lambda a, b: d.LowRankMultivariateNormal(a, b.unsqueeze(-1), b),
     "multivariate": lambda a, b: d.MultivariateNormal(a, scale_tril=b.diag_embed()),
 }
 

@@ -26,6 +26,14 @@ BATCHED = {
     "student": d.StudentT(rl.full((2, 3), 3.0)),
     "relaxed": d.RelaxedBernoulli(0.5, rl.full((2, 3), 0.5)),
     "gumbel_softmax": d.RelaxedOneHotCategorical(0.5, rl.ones(2, 3, 4)),
+    "von_mises": d.VonMises(rl.zeros(2, 3), 1.0),
+    "kumaraswamy": d.Kumaraswamy(rl.ones(2, 3), 2.0),
+    "continuous_bernoulli": d.ContinuousBernoulli(rl.full((2, 3), 0.3)),
+    "generalized_pareto": d.GeneralizedPareto(rl.zeros(2, 3), 1.0, 0.1),
+    "low_rank": d.LowRankMultivariateNormal(rl.zeros(2, 3, 4), rl.ones(4, 2), rl.ones(4)),
+    "wishart": d.Wishart(rl.full((2, 3), 4.0), rl.eye(3)),
+    "lkj": d.LKJCholesky(3, rl.ones(2, 3)),
+    "logistic_normal": d.LogisticNormal(rl.zeros(2, 3, 4), rl.ones(4)),
 }
 
 

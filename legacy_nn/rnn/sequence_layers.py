@@ -139,7 +139,7 @@ class SequenceLayer(Module):
 
     def _keep(self, first: list[Tensor], steps: list[Tensor]) -> None:
         for state, begin, values in zip(self.states, first, steps, strict=True):
-            self.__dict__[state.first] = begin.detach()
+            self.__dict__[state.first] = begin
             self.__dict__[state.steps] = values.detach()
 
     def setZeroMask(self, zeroMask: Any) -> Any:
@@ -179,7 +179,8 @@ class SequenceLayer(Module):
         first = self._begin(given, sequence)
         steps, last = self._run([*first, sequence], parameters)
         if remembers(self):
-            self._keep(first, [value.detach().unsqueeze(0) for value in last])
+            begin = [value.detach() for value in first]
+            self._keep(begin, [value.unsqueeze(0) for value in last])
         return self._turned(steps[-1])
 
     @derived

@@ -34,6 +34,8 @@ EMPTY_HASH: Any = MappingProxyType({})
 
 def _stored(key: Any) -> Any:
     """The form in which a key is kept: 2.0 is the key 2, as in Lua."""
+    if type(key) is int:
+        return key
     if isinstance(key, bool):
         return TRUE_KEY if key else FALSE_KEY
     if isinstance(key, Integral):

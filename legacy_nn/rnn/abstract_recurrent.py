@@ -99,6 +99,9 @@ class AbstractRecurrent(Container):
         self.recycle()
         return self.getStepModule(step)
 
+    def _backward_module(self, step: int) -> Any:
+        return self.getStepModule(step)
+
     def recycle(self, offset: int | None = None) -> Any:
         """Lets a step beyond `rho` take over the clone of the step that is out of reach."""
         clones = self.sharedClones
@@ -109,10 +112,14 @@ class AbstractRecurrent(Container):
         if oldest > 0 and clones.get(self.step) is None:
             for table in (clones, self._gradOutputs):
                 table[self.step], table[oldest] = table.get(oldest), None
-        if oldest > 1:
-            self.outputs[oldest - 1] = None
-            self.gradInputs[oldest - 1] = None
+        self._drop_before(oldest)
         return self
+
+    def _drop_before(self, step: int) -> None:
+        """Forgets what is kept of the step before one that is out of reach."""
+        if step > 1:
+            self.outputs[step - 1] = None
+            self.gradInputs[step - 1] = None
 
     def _copies(self) -> list[Any]:
         """The step clones that are not among `modules` themselves."""
@@ -218,7 +225,7 @@ class AbstractRecurrent(Container):
         return step
 
     def _go_back(self, method: str, step: int, input: Activation, gradient: Activation, *more: Any):
-        module = self.getStepModule(step)
+        module = self._backward_module(step)
         result = self._run_step(module, method, self._given(step, input), gradient, *more)
         return module.gradInput if result is None else result
 

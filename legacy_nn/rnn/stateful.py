@@ -10,6 +10,7 @@ from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
+from relume.legacy_nn.rnn.fused_steps import FusedStep, fused_step, is_changed
 from relume.legacy_nn.rnn.unrolling import active_unrolling
 from relume.legacy_nn.types import dtype_of, new_empty
 
@@ -36,7 +37,14 @@ class StatefulRecurrent(AbstractRecurrent):
     state.
     """
 
+    __slots__ = ("_fused",)
     states: tuple[State, ...] = (OUTPUT,)
+    _fused: dict[int, FusedStep]  # the steps so far that ran as one function
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        self: Any = super().__new__(cls)
+        self._fused = {}
+        return self
 
     def __init__(self, rho: int | None = None) -> None:
         super().__init__(rho or 9999)
@@ -171,12 +179,39 @@ class StatefulRecurrent(AbstractRecurrent):
             getattr(self, state.gradients)[step - 1] = value
         return gradients[0]
 
+    def _forward_module(self, step: int) -> Any:
+        fused = self._next_fused(step)
+        if fused is None:
+            return super()._forward_module(step)
+        self._fused[step] = fused
+        out_of_reach = step - int(self.rho) - 1
+        self._fused.pop(out_of_reach, None)
+        self._gradOutputs[out_of_reach] = None
+        self._drop_before(out_of_reach)
+        return fused
+
+    def _next_fused(self, step: int) -> FusedStep | None:
+        """The next step as one function; None where the module must run as it is."""
+        # In evaluation Torch7's backward is about the last step alone, see `_kept`.
+        if not self.train:
+            return None
+        if step == 1:
+            return fused_step(self)
+        last = self._fused.get(step - 1)
+        if last is None or is_changed(self.recurrentModule):
+            return None
+        return last.next()
+
+    def _backward_module(self, step: int) -> Any:
+        return self._fused.get(step) or super()._backward_module(step)
+
     def _apply_step(self, input: Activation) -> Activation:
         unrolling = active_unrolling()
         before = unrolling.states.get(self)
         if before is None:
             before = self._before(1, input)
-        values = self._as_list(self.recurrentModule(nested.table([input, *before])))
+        module = fused_step(self) or self.recurrentModule
+        values = self._as_list(module(nested.table([input, *before])))
         unrolling.states[self] = values
         return values[0]
 
@@ -184,6 +219,7 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def forget(self) -> Any:
         super().forget()
+        self._fused = {}
         if self.train:
             self.cells = Table()
             self.gradCells = Table()

@@ -344,11 +344,15 @@ def test_a_decoder_goes_on_from_an_encoder():
     assert difference(found, expected) < CLOSE
 
 
-def test_a_limit_of_steps_lets_clones_be_used_again():
+@pytest.mark.parametrize("is_fused", [True, False])
+def test_a_limit_of_steps_lets_clones_be_used_again(is_fused):
     cell = nn.FastLSTM(3, 4, 2)
+    if not is_fused:
+        cell.maskZero()
     x, g = sequence(time=7), sequence(time=7, features=4)
     outputs = [cell.forward(step).clone() for step in x]
-    assert len(cell.sharedClones.items()) == 3
+    assert len(cell.sharedClones.items()) == (1 if is_fused else 3)
+    assert len(cell.outputs.items()) <= 5
     whole = nn.Sequencer(cell.clone())
     assert difference(rl.stack(outputs), whole.forward(x)) < CLOSE
     found = [cell.backward(x[t], g[t]) for t in (6, 5)]

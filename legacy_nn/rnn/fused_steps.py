@@ -1,0 +1,163 @@
+"""A whole step of a standard cell as one function on the tape: fast, and without clones.
+
+A cell that is still built as its constructor builds it computes a known function of its
+parameters. In training each step then keeps one small tape instead of a clone of the cell's
+thirty modules. Cells that were changed, decorated or watched run as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import relume as rl
+from relume import Tensor
+from relume.legacy_nn import nested
+from relume.legacy_nn.module import Module, derived
+from relume.legacy_nn.nested import Activation
+
+
+def fast_lstm(x: Tensor, before: Tensor, cell: Tensor, *parameters: Tensor) -> list[Tensor]:
+    """One step of nn.FastLSTM: output and cell."""
+    weight, bias, recurrent = parameters
+    sums = rl.linear(x, weight, bias) + rl.linear(before, recurrent)
+    input, write, forget, output = sums.split(cell.shape[-1], -1)
+    cell = rl.sigmoid(forget) * cell + rl.sigmoid(input) * rl.tanh(write)
+    return [rl.sigmoid(output) * rl.tanh(cell), cell]
+
+
+def lstm(x: Tensor, before: Tensor, cell: Tensor, *parameters: Tensor) -> list[Tensor]:
+    """One step of nn.LSTM, with peepholes or without: output and cell."""
+    remaining = iter(parameters)
+    has_peepholes = len(parameters) == 15
+
+    def sums() -> Tensor:
+        return rl.linear(x, next(remaining), next(remaining)) + rl.linear(before, next(remaining))
+
+    def gate(cell: Tensor) -> Tensor:
+        own = sums()
+        return rl.sigmoid(own + next(remaining) * cell if has_peepholes else own)
+
+    kept = gate(cell) * cell
+    cell = kept + gate(cell) * rl.tanh(sums())
+    return [gate(cell) * rl.tanh(cell), cell]
+
+
+def gru(x: Tensor, before: Tensor, *parameters: Tensor) -> list[Tensor]:
+    """One step of nn.GRU: the output."""
+    weight, bias, recurrent, write_weight, write_bias, write_recurrent = parameters
+    sums = rl.sigmoid(rl.linear(x, weight, bias) + rl.linear(before, recurrent))
+    reset, update = sums.split(before.shape[-1], -1)
+    from_input = rl.linear(x, write_weight, write_bias)
+    written = rl.tanh(from_input + rl.linear(reset * before, write_recurrent))
+    return [written + update * (before - written)]
+
+
+# The function of a step, by the class of the cell.
+FUNCTIONS: dict[str, Callable[..., list[Tensor]]] = {
+    "nn.FastLSTM": fast_lstm,
+    "nn.LSTM": lstm,
+    "nn.GRU": gru,
+}
+
+
+class FusedStep(Module):
+    """One step of a cell: {input, states before} -> output, or {output, further states}.
+
+    Its parameters are those of the cell.
+    """
+
+    __slots__ = ("cell", "function", "own")
+    parameter_names = ()
+
+    def __init__(self, cell: Any, function: Callable[..., list[Tensor]], own: Any = None) -> None:
+        self.cell = cell
+        self.function = function
+        self.own = cell.recurrentModule.parameters() if own is None else own
+        self._type = cell._type
+        self.torch_typename = cell.torch_typename
+
+    def next(self) -> FusedStep:
+        """The step after this one."""
+        return FusedStep(self.cell, self.function, self.own)
+
+    def compute(self, input: Activation, *parameters: Any) -> Activation:
+        x, *before = nested.elements(input)
+        size = int(self.cell.inputSize)
+        if not isinstance(x, Tensor) or x.ndim not in (1, 2) or x.shape[-1] != size:
+            raise ValueError(
+                f"{self}: expected a vector of size {size} or a batch Nx{size}, "
+                f"got {nested.describe(x)}"
+            )
+        after = self.function(x, *before, *parameters)
+        return after[0] if len(after) == 1 else nested.table(after)
+
+    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
+        return self.own
+
+    def _own_parameters(self) -> list:
+        return list(self.own[0])
+
+    def _leaves(self) -> list:
+        for parameter, gradient in zip(*self.own, strict=True):
+            if parameter.grad is None:
+                parameter.requires_grad_()
+                parameter.grad = gradient
+        return self._own_parameters()
+
+    def _accumulate(self, gradients: list, scale: float) -> None:
+        targets = self.own[1]
+        for target, gradient in zip(targets, gradients[-len(targets) :], strict=True):
+            if gradient is not None:
+                target.add_(gradient, alpha=scale)
+
+    @derived
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
+        self._accumulate(self._differentiate(input, gradOutput, False, True), scale)
+
+    def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
+        gradients = self._differentiate(input, gradOutput, False, True)
+        with rl.no_grad():
+            for target, gradient in zip(self.own[0], gradients[-len(self.own[0]) :], strict=True):
+                if gradient is not None:
+                    target.add_(gradient, alpha=-lr)
+
+    def __str__(self) -> str:
+        return str(self.cell)
+
+
+def fused_step(cell: Any) -> FusedStep | None:
+    """A step of a cell as one function; None when the cell is not as its constructor makes it."""
+    function = FUNCTIONS.get(cell.torch_typename)
+    if function is None or cell.p or not is_standard(cell):
+        return None
+    return FusedStep(cell, function)
+
+
+def is_standard(cell: Any) -> bool:
+    """Is a cell built of the modules, all as they are, that its constructor makes?"""
+    module = cell.recurrentModule
+    own = [module] if not isinstance(module, Module) else list(module.walk())
+    has_peepholes = bool(cell.__dict__.get("cell2gate", True))
+    expected = standard_modules(type(cell), has_peepholes)
+    return [type(part) for part in own] == expected and not any(map(is_changed, own))
+
+
+def is_changed(module: Module) -> bool:
+    """Was a method of this object replaced, or does it drop anything?"""
+    is_replaced = module._lua_functions is not None or "updateOutput" in module.__dict__
+    return is_replaced or bool(module.__dict__.get("p"))
+
+
+@cache
+def standard_modules(cls: type, has_peepholes: bool) -> list[type]:
+    """The classes of the modules that the constructor of a cell makes."""
+    state = rl.get_rng_state()
+    try:
+        sizes = (1, 1, None, has_peepholes) if cls.__name__ == "LSTM" else (1, 1)
+        return [type(module) for module in cls(*sizes).recurrentModule.walk()]
+    finally:
+        rl.set_rng_state(state)

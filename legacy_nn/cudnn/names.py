@@ -204,6 +204,9 @@ ROWS = [
     Row("VolumetricConvolution", None, reshape_weights(VOLUMES), init_volumetric),
     Row("VolumetricDilatedConvolution", None, reshape_weights(VOLUMES)),
     Row("VolumetricFullConvolution"),
+    # two that a project derived, with another start for their weights
+    Row("normal3DConv", "VolumetricConvolution", reshape_weights(VOLUMES), init_volumetric),
+    Row("normal3DdeConv", "VolumetricFullConvolution"),
     Row("SpatialMaxPooling"),
     Row("SpatialAveragePooling", None, average_by_mode, init_average_pooling),
     Row("VolumetricMaxPooling"),

@@ -2,9 +2,16 @@
 
 from relume.legacy_nn.models import (
     char_rnn,
+    deepmask,
+    deepspeech,
+    fixed_affine,
     instance_normalization,
+    mc_cnn,
+    multipathnet,
     neuraltalk,
     opennmt,
+    residual,
+    small_projects,
     style_transfer,
     torch_rnn,
     waifu2x,
@@ -13,9 +20,16 @@ from relume.legacy_nn.models import (
 
 __all__ = [
     "char_rnn",
+    "deepmask",
+    "deepspeech",
+    "fixed_affine",
     "instance_normalization",
+    "mc_cnn",
+    "multipathnet",
     "neuraltalk",
     "opennmt",
+    "residual",
+    "small_projects",
     "style_transfer",
     "torch_rnn",
     "waifu2x",

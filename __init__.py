@@ -117,6 +117,7 @@ globals().update(SECOND_NAMES)
 _LAZY_MODULES = (
     "array_api",
     "bridge",
+    "compat",
     "converters",
     "cuda",
     "data",

@@ -34,6 +34,7 @@ __all__ = [
     "load",
     "load_all",
     "loads",
+    "loads_all",
     "origin",
     "read",
     "save",
@@ -155,16 +156,32 @@ def loads(data: Any, *, long_size: int | None = None, classes: Classes | None = 
     >>> loads(b"1\\n1.5\\n")
     1.5
     """
+    return _read_bytes(data, all=False, long_size=long_size, classes=classes).objects[0]
+
+
+def loads_all(
+    data: Any, *, long_size: int | None = None, classes: Classes | None = None
+) -> list[Any]:
+    """Every object in bytes; the arguments are those of `loads`.
+
+    >>> loads_all(b"1\\n1.5\\n5\\n1\\n")
+    [1.5, True]
+    """
+    return _read_bytes(data, all=True, long_size=long_size, classes=classes).objects
+
+
+def _read_bytes(
+    data: Any, *, all: bool, long_size: int | None, classes: Classes | None
+) -> TorchFile:
     view = memoryview(data).cast("B")
-    file = _read(
+    return _read(
         lambda *options: _C.t7_read_bytes(view, *options),
         bytes(view[:_HEAD_BYTES]),
         len(view),
-        all=False,
+        all=all,
         long_size=long_size,
         classes=classes,
     )
-    return file.objects[0]
 
 
 def read(

@@ -137,8 +137,8 @@ class Arrays:
         prefix = self._prefix(original, tensor.dtype)
         shape, strides = geometry(tensor)
         storage = tensor.storage()
-        if storage is None:
-            return View(prefix, shape, strides, tensor.storage_offset())
+        if storage is None or len(storage) == 0:  # nil, as for a new tensor of Torch7
+            return View(prefix, shape, strides, 0)
         key = storage._address if key is None else key
         return View(prefix, shape, strides, tensor.storage_offset(), storage, 0, len(storage), key)
 

@@ -186,4 +186,16 @@ def tensor_of_numpy(array: np.ndarray) -> Tensor:
             f"Torch7 has no tensors of {array.dtype}; an array of text or objects can be saved as "
             "a list, with tolist()"
         )
-    return rl.from_numpy(array)
+    return rl.from_numpy(array if array.flags.writeable else np.asarray(Unprotected(array)))
+
+
+class Unprotected:
+    """A read-only array that NumPy takes for a writable one: it will only be read, so it need not
+    be copied."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array  # whose memory it is
+        self.__array_interface__ = {
+            **array.__array_interface__,
+            "data": (array.__array_interface__["data"][0], False),
+        }

@@ -1,6 +1,7 @@
 // The Cholesky decomposition, and solving with triangular matrices.
 #include "tensor/copy.h"
 #include "tensor/kernels/lapack.h"
+#include "tensor/kernels/small_matrix.h"
 
 namespace relume {
 namespace {
@@ -25,9 +26,18 @@ void cholesky_cpu(Call& call) {
   visit_lapack(dtype, [&](auto zero) {
     using T = decltype(zero);
     const LapackRoutine potrf = lapack_routine<T>("potrf");
+    const auto factorize = [&](T* matrix, int64_t i) {
+      if constexpr (!is_complex_type<T>) {
+        if (n <= kSmallMatrix) {
+          statuses[i] = small_cholesky(n, matrix, upper);
+          return;
+        }
+      }
+      potrf(upper ? 'U' : 'L', n, matrix, n, &statuses[i]);
+    };
     for_each_matrix(factors, [&](int64_t i) {
       if (n == 0) return;
-      potrf(upper ? 'U' : 'L', n, factors.matrix<T>(i), n, &statuses[i]);
+      factorize(factors.matrix<T>(i), i);
       keep_triangle(factors.matrix<T>(i), n, upper);
     });
   });

@@ -4,6 +4,7 @@
 
 #include "tensor/copy.h"
 #include "tensor/kernels/lapack.h"
+#include "tensor/kernels/small_matrix.h"
 #include "tensor/ops.h"
 
 namespace relume {
@@ -31,6 +32,13 @@ struct LuDecomposition {
         statuses(batch_of(matrices)) {
     visit_lapack(dtype, [&](auto zero) {
       using T = decltype(zero);
+      if constexpr (!is_complex_type<T>) {
+        if (is_small()) {
+          return for_each_matrix(factors, [&](int64_t i) {
+            statuses[i] = small_lu(factors.rows(), factors.matrix<T>(i), pivots_of(i));
+          });
+        }
+      }
       const LapackRoutine getrf = lapack_routine<T>("getrf");
       for_each_matrix(factors, [&](int64_t i) {
         if (pivot_count() == 0) return;
@@ -41,6 +49,8 @@ struct LuDecomposition {
   }
 
   int pivot_count() const { return std::min(factors.rows(), factors.columns()); }
+  // To be worked on without LAPACK, if of a real type.
+  bool is_small() const { return factors.rows() == factors.columns() && factors.rows() <= kSmallMatrix; }
   int* pivots_of(int64_t matrix) const { return pivots.data_as<int>() + matrix * pivot_count(); }
 
   // Overwrites the right sides by the solutions; NaN where there is none.
@@ -51,6 +61,12 @@ struct LuDecomposition {
       for_each_matrix(factors, [&](int64_t i) {
         if (sides.columns() == 0 || sides.rows() == 0) return;
         if (statuses[i] != 0) return fill_nan(sides.matrix<T>(i), int64_t{sides.rows()} * sides.columns());
+        if constexpr (!is_complex_type<T>) {
+          if (is_small()) {
+            return small_lu_solve(factors.rows(), factors.matrix<T>(i), pivots_of(i), sides.columns(),
+                                  sides.matrix<T>(i));
+          }
+        }
         int info = 0;
         getrs('N', factors.rows(), sides.columns(), factors.matrix<T>(i), factors.leading(), pivots_of(i),
               sides.matrix<T>(i), sides.leading(), &info);
@@ -167,6 +183,12 @@ void inv_cpu(Call& call) {
         if (lu.statuses[i] != 0) {
           fill_nan(lu.factors.matrix<T>(i), int64_t{n} * n);
           continue;
+        }
+        if constexpr (!is_complex_type<T>) {
+          if (lu.is_small()) {
+            small_lu_inverse(n, lu.factors.matrix<T>(i), lu.pivots_of(i));
+            continue;
+          }
         }
         getri(n, lu.factors.matrix<T>(i), n, lu.pivots_of(i), work.data(), work_size, &lu.statuses[i]);
       }

@@ -1,4 +1,5 @@
 // Arithmetic of two elements. Integers wrap around; dividing one by zero gives 0.
+#include "tensor/kernels/float_functions.h"
 #include "tensor/kernels/loops.h"
 
 namespace relume {
@@ -95,7 +96,7 @@ template <class T>
 struct Pow {
   T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) return integer_power(a, b);
-    if constexpr (std::is_same_v<T, float>) return __builtin_powf(a, b);
+    if constexpr (std::is_same_v<T, float>) return math::pow(a, b);
     return static_cast<T>(__builtin_pow(a, b));
   }
 };
@@ -116,6 +117,21 @@ struct Minimum {
 };
 
 using LibraryTypes = std::conditional_t<kIsBaseline, NumberTypes, Types<>>;
+// One exponent for all is repeated: constants in the loop would keep the compiler from vectors.
+inline void pow_loop(char* const* data, const int64_t* strides, int64_t count, const void* parameters) {
+  constexpr int64_t kRepeated = 256;
+  const Loop general = binary_loop<Pow<float>, float, float>;
+  if (strides[2] != 0 || count < 8) return general(data, strides, count, parameters);
+  float exponents[kRepeated];
+  for (float& exponent : exponents) exponent = *reinterpret_cast<const float*>(data[2]);
+  const int64_t steps[] = {strides[0], strides[1], sizeof(float)};
+  for (int64_t i = 0; i < count; i += kRepeated) {
+    char* const at[] = {data[0] + i * steps[0], data[1] + i * steps[1], reinterpret_cast<char*>(exponents)};
+    general(at, steps, count - i < kRepeated ? count - i : kRepeated, parameters);
+  }
+}
+
+using PowTypes = std::conditional_t<kIsBaseline, NumberTypes, Types<float>>;
 using LibraryFloats = std::conditional_t<kIsBaseline, FloatingTypes, Types<>>;
 
 }  // namespace
@@ -129,7 +145,8 @@ void add_arithmetic_loops(LoopTable& table) {
   fill<FloorDivide, 2>(table, Function::floor_divide, LibraryTypes{});
   fill<Remainder, 2>(table, Function::remainder, LibraryTypes{});
   fill<Fmod, 2>(table, Function::fmod, LibraryTypes{});
-  fill<Pow, 2>(table, Function::pow, LibraryTypes{});
+  fill<Pow, 2>(table, Function::pow, PowTypes{});
+  table.loops[static_cast<int>(Function::pow)][static_cast<int>(DType::float32)] = pow_loop;
   fill<Atan2, 2>(table, Function::atan2, LibraryFloats{});
   fill<Maximum, 2>(table, Function::maximum, AllTypes{});
   fill<Minimum, 2>(table, Function::minimum, AllTypes{});

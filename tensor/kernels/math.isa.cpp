@@ -1,7 +1,6 @@
 // Elementary functions. Those of math.h run on vectors; the others call the C library,
 // for each element.
-#include "tensor/kernels/math.h"
-
+#include "tensor/kernels/float_functions.h"
 #include "tensor/kernels/loops.h"
 
 namespace relume {
@@ -36,7 +35,7 @@ RELUME_OWN(Erf, erf)
   };
 RELUME_LIBRARY(LibrarySin, sin)
 RELUME_LIBRARY(LibraryCos, cos)
-RELUME_LIBRARY(Tan, tan)
+RELUME_LIBRARY(LibraryTan, tan)
 RELUME_LIBRARY(Asin, asin)
 RELUME_LIBRARY(Acos, acos)
 RELUME_LIBRARY(Atan, atan)
@@ -57,6 +56,10 @@ struct OwnCos {
   T operator()(T x) const { return math::cos(x); }
 };
 template <class T>
+struct OwnTan {
+  T operator()(T x) const { return math::tan(x); }
+};
+template <class T>
 struct Sin : LibrarySin<T> {};
 template <>
 struct Sin<float> : Trigonometric<OwnSin, LibrarySin> {};
@@ -64,6 +67,10 @@ template <class T>
 struct Cos : LibraryCos<T> {};
 template <>
 struct Cos<float> : Trigonometric<OwnCos, LibraryCos> {};
+template <class T>
+struct Tan : LibraryTan<T> {};
+template <>
+struct Tan<float> : Trigonometric<OwnTan, LibraryTan> {};
 
 // Loops that only call the C library gain nothing from another instruction set.
 using LibraryTypes = std::conditional_t<kIsBaseline, FloatingTypes, Types<>>;
@@ -83,7 +90,7 @@ void add_math_loops(LoopTable& table) {
   fill<Sigmoid, 1>(table, Function::sigmoid, FloatingTypes{});
   fill<Sin, 1>(table, Function::sin, FloatOnly{});
   fill<Cos, 1>(table, Function::cos, FloatOnly{});
-  fill<Tan, 1>(table, Function::tan, LibraryTypes{});
+  fill<Tan, 1>(table, Function::tan, FloatOnly{});
   fill<Asin, 1>(table, Function::asin, LibraryTypes{});
   fill<Acos, 1>(table, Function::acos, LibraryTypes{});
   fill<Atan, 1>(table, Function::atan, LibraryTypes{});

@@ -1,7 +1,8 @@
-// Special functions of one element. All are computed in double, so that float results are
-// rounded once.
+// Special functions of one element. Most are computed in double, so that float results are
+// rounded once; some have a shorter way for float (float_functions.h).
 #include "tensor/kernels/bessel_functions.h"
 #include "tensor/kernels/error_functions.h"
+#include "tensor/kernels/float_functions.h"
 #include "tensor/kernels/gamma_functions.h"
 #include "tensor/kernels/loops.h"
 
@@ -57,23 +58,33 @@ inline double entr(double x) {
   return x == 0 ? 0 : x < 0 ? -math::kInfinity : value;
 }
 
+#define RELUME_BY_TYPE(Name, float_function, double_function)                                 \
+  template <class T>                                                                          \
+  struct Name {                                                                               \
+    T operator()(T x) const {                                                                 \
+      if constexpr (std::is_same_v<T, float>) return float_function(x);                       \
+      return static_cast<T>(double_function(static_cast<double>(x)));                         \
+    }                                                                                         \
+  };
+RELUME_BY_TYPE(Exp2, math::exp2, exp2)
+RELUME_BY_TYPE(Erfc, math::erfc, math::erfc)
+RELUME_BY_TYPE(Erfinv, math::erfinv, math::erfinv)
+RELUME_BY_TYPE(Ndtr, math::ndtr, math::ndtr)
+RELUME_BY_TYPE(LogNdtr, math::log_ndtr, math::log_ndtr)
+RELUME_BY_TYPE(Ndtri, math::ndtri, math::ndtri)
+#undef RELUME_BY_TYPE
+
 #define RELUME_IN_DOUBLE(Name, function)                                                      \
   template <class T>                                                                          \
   struct Name {                                                                               \
     T operator()(T x) const { return static_cast<T>(function(static_cast<double>(x))); }      \
   };
-RELUME_IN_DOUBLE(Exp2, exp2)
 RELUME_IN_DOUBLE(Asinh, asinh)
 RELUME_IN_DOUBLE(Acosh, acosh)
 RELUME_IN_DOUBLE(Atanh, atanh)
 RELUME_IN_DOUBLE(Sinc, sinc)
 RELUME_IN_DOUBLE(Entr, entr)
-RELUME_IN_DOUBLE(Erfc, math::erfc)
 RELUME_IN_DOUBLE(Erfcx, math::erfcx)
-RELUME_IN_DOUBLE(Erfinv, math::erfinv)
-RELUME_IN_DOUBLE(Ndtr, math::ndtr)
-RELUME_IN_DOUBLE(LogNdtr, math::log_ndtr)
-RELUME_IN_DOUBLE(Ndtri, math::ndtri)
 RELUME_IN_DOUBLE(LogGamma, math::lgamma)
 RELUME_IN_DOUBLE(Digamma, math::digamma)
 RELUME_IN_DOUBLE(Trigamma, math::trigamma)

@@ -261,6 +261,22 @@ def test_powers_by_a_number(exponent):
     np.testing.assert_allclose((rl.from_numpy(x) ** exponent).numpy(), x**exponent, rtol=1e-15)
 
 
+def test_powers_of_extremes():
+    values = [0, 1, 2, 3, 0.5, 2.5, 1e-45, 1e38, 2**24 + 1, 2**32, np.inf]
+    numbers = np.array([*values, *(-value for value in values), np.nan], "float32")
+    base, exponent = (grid.ravel() for grid in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        expected = np.float_power(base, exponent).astype("float32")
+    result = rl.pow(rl.from_numpy(base), rl.from_numpy(exponent)).numpy()
+    np.testing.assert_allclose(result, expected, rtol=2e-7)
+    np.testing.assert_array_equal(np.signbit(result)[result == 0], np.signbit(expected)[expected == 0])
+    for number in numbers[numbers != 0.5]:  # that is the square root
+        with np.errstate(all="ignore"):
+            expected = np.float_power(numbers, number).astype("float32")
+        result = rl.pow(rl.from_numpy(numbers), float(number)).numpy()
+        np.testing.assert_allclose(result, expected, rtol=2e-7)
+
+
 def test_powers_of_integers():
     assert (rl.tensor([2, 3, -2]) ** 3).tolist() == [8, 27, -8]
     assert (2 ** rl.tensor([0, 1, 10])).tolist() == [1, 2, 1024]

@@ -1,10 +1,12 @@
 // Rows of a table, looked up by number.
-#include <cstring>
+#include <algorithm>
 #include <vector>
 
 #include "tensor/copy.h"
+#include "tensor/kernels/indexing.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/window.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
@@ -15,6 +17,7 @@ Tensor row_numbers(const Call& call, int argument, int64_t rows) {
                    name(given.dtype()));
   Tensor indices = contiguous_copy_if_needed(as_type(given, DType::int64));
   const int64_t* index = indices.data_as<const int64_t>();
+  if (range_of(index, indices.numel(), rows) == Range::inside) return indices;
   for (int64_t i = 0; i < indices.numel(); i++) {
     check<IndexError>(index[i] >= 0 && index[i] < rows, call.op.name(), ": index ", index[i],
                       " is outside of a table of ", rows, " rows");
@@ -30,11 +33,8 @@ void embedding_cpu(Call& call) {
   shape.push(weight.size(1));
   const Tensor out = dense_output(call, 0, shape, weight.dtype());
   const std::size_t bytes = weight.size(1) * item_size(weight.dtype());
-  const int64_t* index = indices.data_as<const int64_t>();
-  if (bytes == 0) return;
-  for (int64_t i = 0; i < indices.numel(); i++) {
-    std::memcpy(out.data_as<char>() + i * bytes, weight.data_as<const char>() + index[i] * bytes, bytes);
-  }
+  copy_blocks(out.data_as<char>(), weight.data_as<const char>(), indices.data_as<const int64_t>(), indices.numel(),
+              bytes);
 }
 
 void embedding_backward_cpu(Call& call) {
@@ -53,10 +53,15 @@ void embedding_backward_cpu(Call& call) {
     const T* source = grad.data_as<const T>();
     T* table = out.data_as<T>();
     std::fill_n(table, rows * width, T(0));
-    for (int64_t i = 0; i < indices.numel(); i++, source += width) {
-      T* target = table + index[i] * width;
-      for (int64_t j = 0; j < width; j++) target[j] = static_cast<T>(target[j] + source[j]);
-    }
+    // Rows may come up again, so threads take columns.
+    const int64_t grain = std::max<int64_t>(32, kParallelGrain / std::max<int64_t>(1, indices.numel()));
+    parallel_for(0, width, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < indices.numel(); i++) {
+        T* target = table + index[i] * width;
+        const T* from = source + i * width;
+        for (int64_t j = begin; j < end; j++) target[j] = static_cast<T>(target[j] + from[j]);
+      }
+    });
   });
 }
 

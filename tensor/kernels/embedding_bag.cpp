@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "tensor/copy.h"
+#include "tensor/kernels/bag_loops.h"
+#include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/function_table.h"
 #include "tensor/kernels/matmul.h"
 #include "tensor/kernels/window.h"
@@ -11,7 +13,21 @@
 #include "tensor/parallel.h"
 
 namespace relume {
+
+RELUME_PER_ISA(BagLoops, bag_loops)
+
 namespace {
+
+template <class T>
+const BagLoopsOf<T>& loops_of();
+template <>
+const BagLoopsOf<float>& loops_of<float>() {
+  return best_bag_loops().float32;
+}
+template <>
+const BagLoopsOf<double>& loops_of<double>() {
+  return best_bag_loops().float64;
+}
 
 struct Bags {
   std::vector<int64_t> rows, offsets;  // one more offset than bags
@@ -86,20 +102,16 @@ void bag_sum_cpu(Call& call) {
   const int64_t width = weight.size(1);
   const Bags bags(call, 1, weight.size(0));
   check(factors.numel() == bags.total(), "embedding_bag: there must be one factor for each index");
-  const Tensor result = full({bags.count(), width}, 0, wide);
+  const Tensor result = empty({bags.count(), width}, wide);
   with_type(wide, [&](auto zero) {
     using T = decltype(zero);
-    const AddScaled<T> add_scaled;
     const int64_t work = std::max<int64_t>(1, bags.total() * width / std::max<int64_t>(1, bags.count()));
     parallel_for(0, bags.count(), std::max<int64_t>(1, kParallelGrain / work), [&](int64_t begin, int64_t end) {
       for (int64_t bag = begin; bag < end; bag++) {
-        T* target = result.data_as<T>() + bag * width;
-        for (int64_t i = bags.offsets[bag]; i < bags.offsets[bag + 1]; i++) {
-          const T factor = factors.data_as<const T>()[i];
-          const T* source = weight.data_as<const T>() + bags.rows[i] * width;
-          if (factor == T(0)) continue;  // padding, whatever it holds
-          add_scaled(target, factor, source, width);
-        }
+        const int64_t first = bags.offsets[bag];
+        loops_of<T>().sum({weight.data_as<const T>(), width, bags.rows.data() + first,
+                           factors.data_as<const T>() + first, bags.offsets[bag + 1] - first},
+                          result.data_as<T>() + bag * width);
       }
     });
   });

@@ -208,23 +208,33 @@ struct Nest {
       for (int t = 0; t < tensors; ++t) at[t] += index[i] * strides[i][t];
     }
     const int inner = ndim - 1;
-    while (true) {
-      const int64_t count = std::min(shape[inner] - index[inner], end - begin);
-      loop(at, strides[inner], count, parameters);
-      begin += count;
-      if (begin >= end) return;
-      for (int t = 0; t < tensors; ++t) at[t] -= index[inner] * strides[inner][t];
-      index[inner] = 0;
-      for (int i = inner - 1; i >= 0; --i) {
-        for (int t = 0; t < tensors; ++t) at[t] += strides[i][t];
-        if (++index[i] < shape[i]) break;
-        for (int t = 0; t < tensors; ++t) at[t] -= shape[i] * strides[i][t];
-        index[i] = 0;
+    while (begin < end) {
+      const bool whole_rows = inner > 0 && index[inner] == 0 && end - begin >= shape[inner];
+      if (whole_rows) {
+        const int64_t rows = std::min(shape[inner - 1] - index[inner - 1], (end - begin) / shape[inner]);
+        for (int64_t row = 0; row < rows; ++row) {
+          loop(at, strides[inner], shape[inner], parameters);
+          for (int t = 0; t < tensors; ++t) at[t] += strides[inner - 1][t];
+        }
+        begin += rows * shape[inner];
+        index[inner - 1] += rows;
+      } else {
+        const int64_t count = std::min(shape[inner] - index[inner], end - begin);
+        loop(at, strides[inner], count, parameters);
+        begin += count;
+        if (begin < end) to_next(inner, index, at);
       }
+      for (int i = inner - 1; i > 0 && index[i] == shape[i]; --i) to_next(i, index, at);
     }
   }
 
  private:
+  // From somewhere in loop i to the start of it, one step further in the loop around it.
+  void to_next(int i, int64_t* index, char** at) const {
+    for (int t = 0; t < tensors; ++t) at[t] += strides[i - 1][t] - index[i] * strides[i][t];
+    index[i] = 0;
+    ++index[i - 1];
+  }
   int64_t step(int i) const { return std::abs(strides[i][0]); }
   void swap(int i, int j) {
     std::swap(shape[i], shape[j]);

@@ -11,7 +11,7 @@
 namespace relume {
 namespace {
 
-constexpr int64_t kBlock = 4096;   // indices that are checked at a time, before they are used
+constexpr int64_t kBlock = 1024;  // indices that are checked at a time, before they are used
 
 // Reads elements (blocks of bytes) of `source` at `places`, checking every block of indices just before
 // it is used: the second look finds it in the cache. False when a place is out of range.
@@ -45,6 +45,7 @@ void with_element_copy(std::size_t bytes, Function function) {
               auto wrap) {
       T* target = reinterpret_cast<T*>(to);
       const T* source = reinterpret_cast<const T*>(from);
+#pragma GCC unroll 4
       for (int64_t i = first; i < last; ++i) target[i] = source[wrap(places[i], size)];
     };
   };

@@ -1,92 +1,22 @@
 // Convolution as matrix products: the elements under every window are gathered into the
 // columns of a matrix, a band of output rows at a time so that it stays in the cache.
-#include <cstring>
 #include <vector>
 
 #include "tensor/blas.h"
 #include "tensor/buffer.h"
-#include "tensor/kernels/convolution.h"
+#include "tensor/kernels/small_images.h"
+#include "tensor/kernels/window_matrix.h"
 #include "tensor/parallel.h"
 
 namespace relume {
 namespace {
 
 constexpr int64_t kBandElements = 256 * 1024;  // of the matrix of windows
-constexpr int64_t kBandPixels = 256;           // at least: shorter products are slow
-
-// Calls f(row of the matrix, channel, input row start or -1, tap range along the width, band position)
-// for every run of pixels that is contiguous in the matrix of windows.
-template <class Run>
-void for_each_run(const Convolution& shape, int64_t channel_begin, int64_t channel_end,
-                  int64_t row_begin, int64_t row_end, const Run& run) {
-  const Window& window = shape.window;
-  for (int64_t channel = channel_begin; channel < channel_end; channel++) {
-    for (int64_t y = 0; y < window.kernel.height; y++) {
-      for (int64_t x = 0; x < window.kernel.width; x++) {
-        const TapRange taps(x, window.dilation.width, window.padding.width, window.stride.width,
-                            shape.input.width, shape.output.width);
-        const int64_t matrix_row = (channel * window.kernel.height + y) * window.kernel.width + x;
-        for (int64_t row = row_begin; row < row_end; row++) {
-          const int64_t input_row =
-              row * window.stride.height - window.padding.height + y * window.dilation.height;
-          const bool inside = input_row >= 0 && input_row < shape.input.height;
-          const int64_t pixel =
-              (channel * shape.input.height + input_row) * shape.input.width + taps.start;
-          run(matrix_row, row - row_begin, inside, pixel, taps);
-        }
-      }
-    }
-  }
-}
-
-// columns[element of window][pixel of band] of one group of one image.
-template <class T>
-void gather_windows(const Convolution& shape, const T* image, int64_t row_begin, int64_t row_end,
-                    T* columns) {
-  const int64_t width = shape.output.width, stride = shape.window.stride.width;
-  const int64_t band = (row_end - row_begin) * width;
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (shape.taps() * band));
-  parallel_for(0, shape.group_inputs(), grain, [&](int64_t begin, int64_t end) {
-    for_each_run(
-        shape, begin, end, row_begin, row_end,
-        [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
-          T* target = columns + matrix_row * band + line * width;
-          const int64_t first = inside ? taps.first : width, last = inside ? taps.last : width;
-          std::fill(target, target + first, T(0));
-          const T* source = image + pixel;
-          if (stride == 1) {
-            if (last > first) std::memcpy(target + first, source + first, (last - first) * sizeof(T));
-          } else {
-            for (int64_t i = first; i < last; i++) target[i] = source[i * stride];
-          }
-          std::fill(target + last, target + width, T(0));
-        });
-  });
-}
-
-// Adds the columns back to where gather_windows took them from.
-template <class T>
-void scatter_windows(const Convolution& shape, const T* columns, int64_t row_begin, int64_t row_end,
-                     T* image) {
-  const int64_t width = shape.output.width, stride = shape.window.stride.width;
-  const int64_t band = (row_end - row_begin) * width;
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (shape.taps() * band));
-  parallel_for(0, shape.group_inputs(), grain, [&](int64_t begin, int64_t end) {
-    for_each_run(
-        shape, begin, end, row_begin, row_end,
-        [&](int64_t matrix_row, int64_t line, bool inside, int64_t pixel, const TapRange& taps) {
-          if (!inside) return;
-          const T* source = columns + matrix_row * band + line * width;
-          T* target = image + pixel;
-          for (int64_t i = taps.first; i < taps.last; i++) target[i * stride] += source[i];
-        });
-  });
-}
 
 int64_t rows_per_band(const Convolution& shape) {
   const int64_t width = std::max<int64_t>(1, shape.output.width);
   const int64_t pixels =
-      std::max(kBandPixels, kBandElements / std::max<int64_t>(1, shape.window_elements()));
+      std::max(kProductPixels, kBandElements / std::max<int64_t>(1, shape.window_elements()));
   return std::min(shape.output.height, std::max<int64_t>(1, pixels / width));
 }
 
@@ -147,7 +77,7 @@ Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_be
                         T* columns) {
   const int64_t pixels = (row_end - row_begin) * shape.output.width;
   if (shape.is_pointwise()) return {image, shape.window_elements(), pixels};
-  gather_windows(shape, image, row_begin, row_end, columns);
+  gather_windows(shape, image, row_begin, row_end, columns, pixels);
   return {columns, shape.window_elements(), pixels};
 }
 
@@ -156,6 +86,7 @@ Matrix<const T> windows(const Convolution& shape, const T* image, int64_t row_be
 template <class T>
 void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight, const T* bias,
                       T* output) {
+  if (images_together(shape) > 1) return convolution_of_small_images(shape, input, weight, bias, output);
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     for_each_band(shape, [&](int64_t group, int64_t row_begin, int64_t row_end) {
       const Matrix<T> target = output_band(shape, output, image, group, row_begin, row_end);
@@ -172,6 +103,7 @@ void convolve_by_gemm(const Convolution& shape, const T* input, const T* weight,
 template <class T>
 void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* weight,
                             T* grad_input) {
+  if (images_together(shape) > 1) return input_gradient_of_small_images(shape, grad_output, weight, grad_input);
   const int64_t image_size = shape.in_channels * shape.input_pixels();
   for_each_image<T>(shape, columns_size<T>(shape), [&](int64_t image, int64_t, T* columns) {
     if (!shape.is_pointwise()) std::fill_n(grad_input + image * image_size, image_size, T(0));
@@ -181,7 +113,7 @@ void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, cons
       const Matrix<T> result(shape.is_pointwise() ? target : columns, shape.window_elements(),
                              grad.columns);
       gemm<T>(1, group_weight(shape, weight, group).transposed(), grad, 0, result);
-      if (!shape.is_pointwise()) scatter_windows(shape, columns, row_begin, row_end, target);
+      if (!shape.is_pointwise()) scatter_windows(shape, columns, row_begin, row_end, target, grad.columns);
     });
   });
 }
@@ -189,6 +121,7 @@ void input_gradient_by_gemm(const Convolution& shape, const T* grad_output, cons
 template <class T>
 void weight_gradient_by_gemm(const Convolution& shape, const T* grad_output, const T* input,
                              T* grad_weight) {
+  if (images_together(shape) > 1) return weight_gradient_of_small_images(shape, grad_output, input, grad_weight);
   const int64_t weight_size = shape.out_channels * shape.window_elements();
   // Every thread has a sum of its own.
   const int64_t columns_end = columns_size<T>(shape);

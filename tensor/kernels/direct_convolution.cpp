@@ -155,7 +155,11 @@ bool suits_direct_convolution(const Convolution& shape) {
   // Not where one image is one matrix product, or where tiles would be mostly empty or mostly in vain,
   // or where so few pixels share the weight that packing it does not pay.
   constexpr int64_t kFewPixels = 64;
+  constexpr int64_t kManyInputs = 32, kManyOutputs = 64;
   const Pair stride = shape.window.stride;
+  // With a stride the input is copied anyway: many channels repay the copy of whole windows.
+  const bool strided = stride.height > 1 || stride.width > 1;
+  if (strided && shape.group_inputs() >= kManyInputs && shape.group_outputs() >= kManyOutputs) return false;
   const int64_t in_vain = (shape.window.extent().width - 1) / stride.width;  // pixels of a row
   return shape.taps() > 1 && shape.output_pixels() > kFewPixels && shape.group_outputs() >= 4 &&
          stride.height <= 4 && stride.width <= 4 && in_vain <= shape.output.width;

@@ -119,6 +119,10 @@ int64_t* ArgumentMemory::integers(int count) {
 }
 
 TensorBody** ArgumentMemory::tensors(int count) {
+  if (listed_ + count <= kInlineTensors) {
+    listed_ += count;
+    return inline_list_ + listed_ - count;
+  }
   rest().tensor_lists.emplace_back(count);
   return rest().tensor_lists.back().data();
 }
@@ -129,6 +133,12 @@ Value ArgumentMemory::complex(Complex128 number) {
 }
 
 TensorBody* ArgumentMemory::keep(Tensor tensor) {
+  if (kept_count_ < kInlineTensors) {
+    TensorBody* body = tensor.body();
+    body->retain();
+    kept_[kept_count_++] = body;
+    return body;
+  }
   rest().tensors.push_back(std::move(tensor));
   return rest().tensors.back().body();
 }

@@ -1,6 +1,6 @@
 // Python objects as arguments of ops.
 #pragma once
-#include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -13,6 +13,13 @@ namespace relume {
 // on the way. Lives on the stack for the time of the call.
 class ArgumentMemory {
  public:
+  ArgumentMemory() = default;
+  ArgumentMemory(const ArgumentMemory&) = delete;
+  ArgumentMemory& operator=(const ArgumentMemory&) = delete;
+  ~ArgumentMemory() {
+    while (kept_count_ > 0) kept_[--kept_count_]->release();
+  }
+
   // Room for `count` integers that stays in place as long as this object.
   int64_t* integers(int count);
   TensorBody** tensors(int count);
@@ -22,13 +29,14 @@ class ArgumentMemory {
 
  private:
   static constexpr int kInline = 32;
+  static constexpr int kInlineTensors = 8;
   // What most calls do without.
   struct Rest {
     std::vector<std::vector<int64_t>> integers;
     std::vector<std::vector<TensorBody*>> tensor_lists;
     std::vector<Tensor> tensors;
     std::vector<nb::object> objects;
-    std::deque<Complex128> complex_numbers;  // which stay where they are
+    std::list<Complex128> complex_numbers;  // which stay where they are
   };
   Rest& rest() {
     if (!rest_) rest_ = std::make_unique<Rest>();
@@ -37,6 +45,10 @@ class ArgumentMemory {
 
   int64_t inline_integers_[kInline];
   int used_ = 0;
+  TensorBody* inline_list_[kInlineTensors];
+  int listed_ = 0;
+  TensorBody* kept_[kInlineTensors];  // each counted once
+  int kept_count_ = 0;
   std::unique_ptr<Rest> rest_;
 };
 

@@ -187,14 +187,14 @@ class CTCCriterion(Criterion):
         self._sizes = sizes
         return super().__call__(input, target)
 
-    def forward(self, input: Activation, target: Any = None, sizes: Any = None) -> Any:
+    def forward(  # type: ignore[override]
+        self, input: Activation, target: Any = None, sizes: Any = None
+    ) -> Any:
         """The value; `sizes` says how many steps of each sample count."""
         self._sizes = sizes
         return super().forward(input, target)
 
-    def backward(  # type: ignore[override]
-        self, input: Activation, target: Any = None, sizes: Any = None
-    ) -> Activation:
+    def backward(self, input: Activation, target: Any = None, sizes: Any = None) -> Activation:
         """The gradient of the input (also `self.gradInput`)."""
         self._sizes = sizes
         return super().backward(input, target)

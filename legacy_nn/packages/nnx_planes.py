@@ -146,7 +146,10 @@ class SpatialNormalization(Module):
     def __init__(self, nInputPlane: int, kernel: Any, threshold: float | None = None) -> None:
         super().__init__()
         self.nfeatures = nInputPlane
-        self.kernel = nested.table(list(kernel)) if nested.is_table(kernel) else kernel
+        if nested.is_table(kernel):
+            self.kernel: Any = nested.table([part / part.sum() for part in kernel])
+        else:
+            self.kernel = kernel / kernel.sum()
         if threshold is not None:
             self.fixedThres = threshold
 
@@ -158,8 +161,7 @@ class SpatialNormalization(Module):
                 images = images.expand((images.shape[0], int(self.nfeatures), *images.shape[2:]))
             height, width = kernel.shape
             margins = [width // 2, (width - 1) // 2, height // 2, (height - 1) // 2]
-            weights = (kernel / kernel.sum()).to(images.dtype)
-            filters = weights.expand((1, images.shape[1], height, width))
+            filters = kernel.to(images.dtype).expand((1, images.shape[1], height, width))
             images = rl.conv2d(rl.pad(images, margins), filters.contiguous())
         return images
 
@@ -179,7 +181,7 @@ class SpatialNormalization(Module):
 
     def _limit(self, deviation: Tensor) -> Tensor:
         """What smaller deviations become, one number per image."""
-        if self.fixedThres is not None:
+        if self.fixedThres:  # old files have 0 for none
             return rl.full_like(deviation.detach(), float(self.fixedThres))
         means = deviation.detach().mean((1, 2, 3), keepdim=True)
         return means.clamp(1e-3).expand(deviation.shape)

@@ -16,9 +16,6 @@ DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
 NOT_YET = {
     "function",
     "autograd.nn.criterion.AutoMSE",
-    "nn.SpatialClassifier",
-    "nn.SpatialLinear",
-    "nn.SpatialNormalization",
 }
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs ../shared/legacy_files")
@@ -105,7 +102,11 @@ def test_run(name, index):
     expected = case.gradInput if expected is None else expected
     found = module.backward(case.input, gradient)
     check(found, expected, FLOAT_GRADIENT if is_float else DOUBLE, "gradInput")
-    check_sums(module.parameters()[1], name, index, FLOAT_GRADIENT if is_float else DOUBLE)
+    gradients = module.parameters()[1]
+    if module.find_modules("nn.SpatialClassifier"):
+        # Torch7 does not list what is inside, which is last in these networks.
+        gradients = gradients[:-2]
+    check_sums(gradients, name, index, FLOAT_GRADIENT if is_float else DOUBLE)
 
 
 def check_sums(gradients, name, index, tolerance):

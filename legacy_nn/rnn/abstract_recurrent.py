@@ -33,6 +33,8 @@ class AbstractRecurrent(Container):
         rho: how many steps gradients go back at most.
     """
 
+    __slots__ = ("_evaluating_since",)
+    _evaluating_since: int  # the first step of this evaluation
     keeps_its_steps = True
     rho: float
     step: int
@@ -44,6 +46,11 @@ class AbstractRecurrent(Container):
     mono: bool = False
     updateGradInputStep: int | None = None
     accGradParametersStep: int | None = None
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        self: Any = super().__new__(cls)
+        self._evaluating_since = 1
+        return self
 
     def __init__(self, rho: int | None = None) -> None:
         super().__init__()
@@ -169,7 +176,7 @@ class AbstractRecurrent(Container):
         """In evaluation all steps keep their values in one memory, as in Torch7."""
         if self.train or not isinstance(value, Tensor):
             return value
-        before = table.get(step - 1) if step > 1 else None
+        before = table.get(step - 1) if step > self._evaluating_since else None
         if isinstance(before, Tensor) and before.shape == value.shape:
             return before.copy_(value)
         return value.clone()
@@ -248,6 +255,7 @@ class AbstractRecurrent(Container):
             for name in ("sharedClones", "_gradOutputs"):
                 self.__dict__[name] = without_gaps(self.__dict__.get(name) or Table())
         self.step = 1
+        self._evaluating_since = 1
         return self
 
     def clearState(self) -> Any:
@@ -286,6 +294,8 @@ class AbstractRecurrent(Container):
             clone.evaluate()
             for module in clone.walk():
                 module._record = None  # what only a backward in training would need
+        if self.train:
+            self._evaluating_since = int(self.step)
         return super().evaluate()
 
     def type(self, typename: str | None = None) -> Any:

@@ -129,12 +129,48 @@ class FusedStep(Module):
         return str(self.cell)
 
 
+class EvaluatedStep(FusedStep):
+    """A step in evaluation: without a tape, it remembers what it was given.
+
+    In Torch7 the module of a cell runs all steps of an evaluation, so that a backward call for
+    any of them finds what the last step left behind; `replay` brings that about.
+    """
+
+    __slots__ = ("given",)
+
+    def next(self) -> EvaluatedStep:
+        return EvaluatedStep(self.cell, self.function, self.own)
+
+    def forward(self, input: Activation) -> Activation:
+        x, *before = nested.elements(input)
+        self.given = [x, *(state.clone() for state in before)]
+        with rl.no_grad():
+            return self.compute(input, *self.own[0])
+
+    def replay(self, before: list[Tensor]) -> None:
+        """Runs the step again in the module of the cell.
+
+        Args:
+            before: the tensors of the states before the step; they hold those after it now, as
+                Torch7's do, and will again.
+        """
+        after = [state.clone() for state in before]
+        self._fill(before, self.given[1:])
+        self.cell.recurrentModule.forward([self.given[0], *before])
+        self._fill(before, after)
+
+    @staticmethod
+    def _fill(targets: list[Tensor], values: list[Tensor]) -> None:
+        for target, value in zip(targets, values, strict=True):
+            target.copy_(value)
+
+
 def fused_step(cell: Any) -> FusedStep | None:
     """A step of a cell as one function; None when the cell is not as its constructor makes it."""
     function = FUNCTIONS.get(cell.torch_typename)
     if function is None or cell.p or not is_standard(cell):
         return None
-    return FusedStep(cell, function)
+    return FusedStep(cell, function) if cell.train else EvaluatedStep(cell, function)
 
 
 def is_standard(cell: Any) -> bool:

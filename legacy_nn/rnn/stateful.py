@@ -10,7 +10,7 @@ from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
-from relume.legacy_nn.rnn.fused_steps import FusedStep, fused_step, is_changed
+from relume.legacy_nn.rnn.fused_steps import EvaluatedStep, FusedStep, fused_step, is_changed
 from relume.legacy_nn.rnn.unrolling import active_unrolling
 from relume.legacy_nn.types import dtype_of, new_empty
 
@@ -186,24 +186,29 @@ class StatefulRecurrent(AbstractRecurrent):
         self._fused[step] = fused
         out_of_reach = step - int(self.rho) - 1
         self._fused.pop(out_of_reach, None)
+        if isinstance(self._fused.get(step - 1), EvaluatedStep):
+            del self._fused[step - 1]  # only the last one of an evaluation is ever asked for
         self._gradOutputs[out_of_reach] = None
         self._drop_before(out_of_reach)
         return fused
 
     def _next_fused(self, step: int) -> FusedStep | None:
         """The next step as one function; None where the module must run as it is."""
-        # In evaluation Torch7's backward is about the last step alone, see `_kept`.
-        if not self.train:
-            return None
         if step == 1:
             return fused_step(self)
         last = self._fused.get(step - 1)
         if last is None or is_changed(self.recurrentModule):
             return None
-        return last.next()
+        is_of_mode = isinstance(last, EvaluatedStep) != bool(self.train)
+        return last.next() if is_of_mode else fused_step(self)
 
     def _backward_module(self, step: int) -> Any:
-        return self._fused.get(step) or super()._backward_module(step)
+        if self.train:
+            return self._fused.get(step) or super()._backward_module(step)
+        last = self._fused.pop(self.step - 1, None)
+        if isinstance(last, EvaluatedStep):
+            last.replay(self._before(self.step - 1, None))
+        return super()._backward_module(step)
 
     def _apply_step(self, input: Activation) -> Activation:
         unrolling = active_unrolling()

@@ -474,3 +474,39 @@ def test_criterions_of_sequences_on_the_tape():
         value.backward()
         assert abs(criterion.forward(x, target) - value.item()) < CLOSE
         assert difference(criterion.backward(x, target), leaf.grad) < CLOSE
+
+
+@pytest.mark.parametrize("name", ["FastLSTM", "LSTM", "GRU"])
+def test_a_cell_may_change_its_mode_between_steps(name):
+    cell, x, g = NETS[name]().module, sequence(time=4), sequence(time=4, features=4)
+    expected = NETS[name]()
+    for mine, theirs in zip(expected.parameters()[0], cell.parameters()[0], strict=True):
+        mine.copy_(theirs)
+    outputs = [cell.forward(x[0]), cell.forward(x[1])]
+    kept = clones(outputs)
+    cell.evaluate()
+    outputs.append(cell.forward(x[2]))
+    cell.training()
+    outputs.append(cell.forward(x[3]))
+    assert difference(outputs[:2], kept) == 0
+    assert difference(rl.stack(outputs), expected.forward(x)) < CLOSE
+    masked = g.clone()
+    masked[:3] = 0
+    assert difference(cell.backward(x[3], g[3]), expected.backward(x, masked)[3]) < CLOSE
+
+
+def test_backward_in_evaluation_is_about_the_last_step():
+    """As in Torch7, whether the cell runs as one function or as its modules."""
+    x, g = sequence(time=3), sequence(time=3, features=4)
+    cell = nn.FastLSTM(3, 4)
+    watched = cell.clone()
+    watched.recurrentModule.updateOutput = watched.recurrentModule.updateOutput  # as a trace does
+    found = []
+    for net in (cell, watched):
+        net.evaluate()
+        net.zeroGradParameters()
+        for step in x:
+            net.forward(step)
+        gradients = [net.backward(x[t], g[t]).clone() for t in (2, 1, 0)]
+        found.append([*gradients, *clones(net.parameters()[1])])
+    assert difference(found[0], found[1]) < CLOSE

@@ -33,8 +33,9 @@ class AbstractRecurrent(Container):
         rho: how many steps gradients go back at most.
     """
 
-    __slots__ = ("_evaluating_since",)
+    __slots__ = ("_evaluating_since", "_is_tied")
     _evaluating_since: int  # the first step of this evaluation
+    _is_tied: bool  # do the clones have the parameters of the original for certain?
     keeps_its_steps = True
     rho: float
     step: int
@@ -50,6 +51,7 @@ class AbstractRecurrent(Container):
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls)
         self._evaluating_since = 1
+        self._is_tied = False
         return self
 
     def __init__(self, rho: int | None = None) -> None:
@@ -135,8 +137,10 @@ class AbstractRecurrent(Container):
         return [clone for clone in clones if isinstance(clone, Module)]
 
     def tie_clones(self) -> None:
-        for clone in self._copies():
-            tie(clone, self.recurrentModule)
+        if not self._is_tied:
+            for clone in AbstractRecurrent._copies(self):
+                tie(clone, self.recurrentModule)
+            self._is_tied = True
 
     # ---- forward ----
 
@@ -145,6 +149,7 @@ class AbstractRecurrent(Container):
 
     def updateOutput(self, input: Activation) -> Activation:
         step = self.step
+        self.tie_clones()
         module = self._forward_module(step)
         self._hand_on_mask(module)
         output = self._run_step(module, "forward", self._given(step, input))
@@ -298,11 +303,11 @@ class AbstractRecurrent(Container):
             self._evaluating_since = int(self.step)
         return super().evaluate()
 
-    def type(self, typename: str | None = None) -> Any:
+    def type(self, typename: str | None = None, tensorCache: Any = None) -> Any:
         if typename is not None:
             self.forget()
             self.clearState()
-        return super().type(typename)
+        return super().type(typename, tensorCache)
 
     def reinforce(self, reward: Any) -> Any:
         """Gives the reward to all steps, or to each the one of its own.

@@ -16,6 +16,7 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.registry import lookup
 
 
 def fast_lstm(x: Tensor, before: Tensor, cell: Tensor, *parameters: Tensor) -> list[Tensor]:
@@ -141,7 +142,7 @@ class EvaluatedStep(FusedStep):
     def next(self) -> EvaluatedStep:
         return EvaluatedStep(self.cell, self.function, self.own)
 
-    def forward(self, input: Activation) -> Activation:
+    def updateOutput(self, input: Activation) -> Activation:
         x, *before = nested.elements(input)
         self.given = [x, *(state.clone() for state in before)]
         with rl.no_grad():
@@ -178,7 +179,9 @@ def is_standard(cell: Any) -> bool:
     module = cell.recurrentModule
     own = [module] if not isinstance(module, Module) else list(module.walk())
     has_peepholes = bool(cell.__dict__.get("cell2gate", True))
-    expected = standard_modules(type(cell), has_peepholes)
+    if type(cell) is not lookup(cell.torch_typename):
+        return False
+    expected = standard_modules(cell.torch_typename, has_peepholes)
     return [type(part) for part in own] == expected and not any(map(is_changed, own))
 
 
@@ -189,11 +192,12 @@ def is_changed(module: Module) -> bool:
 
 
 @cache
-def standard_modules(cls: type, has_peepholes: bool) -> list[type]:
+def standard_modules(typename: str, has_peepholes: bool) -> list[type]:
     """The classes of the modules that the constructor of a cell makes."""
+    cls: Any = lookup(typename)
     state = rl.get_rng_state()
     try:
-        sizes = (1, 1, None, has_peepholes) if cls.__name__ == "LSTM" else (1, 1)
+        sizes = (1, 1, None, has_peepholes) if typename == "nn.LSTM" else (1, 1)
         return [type(module) for module in cls(*sizes).recurrentModule.walk()]
     finally:
         rl.set_rng_state(state)

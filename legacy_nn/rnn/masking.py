@@ -136,11 +136,11 @@ class MaskZero(Decorator):
             self.__dict__.pop(name, None)
         return super().clearState()
 
-    def type(self, typename: str | None = None) -> Any:
+    def type(self, typename: str | None = None, tensorCache: Any = None) -> Any:
         if typename is not None:
             for name in ("zeroMask", "_zeroMask", "_maskbyte", "_maskindices"):
                 self.__dict__.pop(name, None)
-        return super().type(typename)
+        return super().type(typename, tensorCache)
 
 
 @register("nn.TrimZero")

@@ -112,14 +112,14 @@ class Recurrent(AbstractRecurrent):
         return states[self]
 
     def _copies(self) -> list[Any]:
-        # The modules inside recurrentModule and initialModule are partly those of `modules`.
         return [*super()._copies(), self.initialModule]
 
     def tie_clones(self) -> None:
+        if not self._is_tied:
+            parts = self.initialModule.modules
+            tie(parts[0], self.inputModule)
+            tie(parts[2], self.transferModule)
         super().tie_clones()
-        parts = self.initialModule.modules
-        tie(parts[0], self.inputModule)
-        tie(parts[2], self.transferModule)
 
     def clearState(self) -> Any:
         self.__dict__.pop("gradPrevOutput", None)

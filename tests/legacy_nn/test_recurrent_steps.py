@@ -143,3 +143,26 @@ def test_script(name, index):
             continue  # in evaluation the real one returns the same table from every forward
         check(results[key], expected, TOLERANCE[case.type], key)
     assert next_random() == case.rng_next, "another number of random numbers was used"
+
+
+@pytest.mark.parametrize(("index", "batch_normalised"), [(6, False), (7, True)])
+def test_cells_as_graphs_draw_torch7s_numbers(index, batch_normalised, monkeypatch):
+    case = load_cases("rnn", "FastLSTM")[index]
+    monkeypatch.setattr(nn.FastLSTM, "usenngraph", True)
+    monkeypatch.setattr(nn.FastLSTM, "bn", batch_normalised)
+    rl.manual_seed(int(case.ctor_seed))
+    cell = nn.FastLSTM(3, 4, None, 1e-3, 0.1, True)
+    assert difference(cell.parameters()[0], case.params) == 0
+    for module in (cell.recurrentModule, case.module.recurrentModule):
+        assert module.torch_typename == "nn.gModule"
+    run_steps(cell, case, TOLERANCE[case.type], lambda m, x, g: m.backward(x, g))
+
+
+@pytest.mark.parametrize("kind", ["batchfirst", "maskzero"])
+@pytest.mark.parametrize("name", ["SeqLSTM", "SeqLSTMP", "SeqGRU"])
+def test_options_of_sequence_layers_are_fields(name, kind):
+    case = next(case for case in load_cases("rnn", name) if case.name == kind)
+    rl.manual_seed(int(case.ctor_seed))
+    layer = getattr(nn, name)(3, 4, 2) if name == "SeqLSTMP" else getattr(nn, name)(3, 4)
+    setattr(layer, kind, True)
+    check(layer.forward(case.input), case.output, TOLERANCE[case.type], "output")

@@ -254,6 +254,33 @@ class Table:
             )
         return list(self._array)
 
+    def as_python(self) -> Any:
+        """The table as a list where its keys are 1 to n, else as a dict; tables in it too.
+
+        >>> Table({"losses": Table([0.5, 0.25]), "epoch": 2}).as_python()
+        {'losses': [0.5, 0.25], 'epoch': 2}
+        """
+        made: dict[int, Any] = {}
+        waiting: list[Table] = []
+
+        def shell(value: Any) -> Any:
+            if not isinstance(value, Table):
+                return value
+            if id(value) not in made:
+                made[id(value)] = [] if value.is_list() and value else {}
+                waiting.append(value)
+            return made[id(value)]
+
+        result = shell(self)
+        while waiting:
+            table = waiting.pop()
+            target = made[id(table)]
+            if isinstance(target, list):
+                target.extend(map(shell, table))
+            else:
+                target.update((key, shell(value)) for key, value in table.items())
+        return result
+
     def update(self, values: Any) -> None:
         """Sets the keys of a mapping or of another table."""
         for key, value in values.items():

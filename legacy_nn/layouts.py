@@ -149,7 +149,9 @@ def load_fields(module: Any, fields: dict) -> None:
 
 def saved_fields(module: Any) -> dict:
     """The fields of a module as a file has them, in the order in which they came."""
-    left_out = LEFT_OUT.get(type(module).torch_typename, {})
+    left_out = dict(LEFT_OUT.get(type(module).torch_typename, {}))
+    if isinstance(module, Criterion):  # they do not say their type
+        left_out["_type"] = module.__dict__.get("_type")
     fields = [
         (name, value)
         for name, value in vars(module).items()

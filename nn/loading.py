@@ -113,7 +113,8 @@ class StateLoading:
 
         Args:
             state_dict: tensors, NumPy arrays or another library's tensors by name; a
-                state_dict of PyTorch's layer of the same kind fits.
+                state_dict of PyTorch's layer of the same kind fits, and so does the table that
+                `relume.load` gives for a state_dict saved by `relume.save`.
             strict: names that are missing or too many are an error.
             assign: take the tensors themselves instead of copying their values.
 
@@ -129,6 +130,7 @@ class StateLoading:
         >>> layer.load_state_dict({"weight": np.ones((1, 2)), "bias": np.zeros(1)})
         <All keys matched successfully>
         """
+        state_dict = without_tables(state_dict)
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"a state_dict must be a dict, not {type(state_dict).__name__}")
         metadata = getattr(state_dict, "_metadata", {})
@@ -248,6 +250,11 @@ class StateLoading:
 
 def _defines_extra_state(module: Any) -> bool:
     return type(module).get_extra_state is not StateLoading.get_extra_state
+
+
+def without_tables(state: Any) -> Any:
+    """A state that was read from a Torch7 file, where it is a table; any other as it is."""
+    return state.as_python() if hasattr(state, "as_python") else state
 
 
 def tensor_of(value: Any) -> Tensor:

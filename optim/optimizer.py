@@ -10,7 +10,7 @@ from typing import Any
 from relume import Tensor
 from relume.autograd import enable_grad, no_grad
 from relume.nn.hooks import RemovableHandle
-from relume.nn.loading import tensor_of
+from relume.nn.loading import tensor_of, without_tables
 
 Closure = Callable[[], Any]
 
@@ -201,11 +201,13 @@ class Optimizer:
         """Takes settings and states of an optimizer with as many parameters in the same order.
 
         Args:
-            state_dict: from `state_dict()`, or from PyTorch's optimizer of the same kind.
+            state_dict: from `state_dict()`, or from PyTorch's optimizer of the same kind; also as
+                the table that `relume.load` gives for a saved one.
 
         Raises:
             ValueError: other groups, or groups of other sizes.
         """
+        state_dict = without_tables(state_dict)
         groups = copy.deepcopy(list(state_dict["param_groups"]))
         if len(groups) != len(self.param_groups):
             raise ValueError(

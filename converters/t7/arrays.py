@@ -102,7 +102,10 @@ class Arrays:
         if isinstance(value, np.ndarray):
             return tensor_of_numpy(value)
         if hasattr(value, "untyped_storage"):
-            return self._tensor_of_torch(value)
+            try:
+                return self._tensor_of_torch(value)
+            except RuntimeError as error:  # sparse ones, those without data, ...
+                raise ValueError(f"this tensor has no memory to be written: {error}") from None
         if hasattr(value, "__dlpack__") and not isinstance(value, type):
             return rl.from_dlpack(value).contiguous()
         return None

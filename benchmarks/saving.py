@@ -62,27 +62,32 @@ def best_of(actions: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return times
 
 
+def measure(make: Callable[[], dict[str, Any]], folder: Path) -> None:
+    value = make()
+    path = folder / "saved.t7"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rl.save(value, path)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    tensors = [item for item in value.values() if isinstance(item, rl.Tensor)]
+    arrays = [tensor.numpy() for tensor in tensors] or [np.fromfile(path, np.uint8)]
+    times = best_of(
+        {
+            "raw": lambda: write_raw(arrays, folder / "raw.bin"),
+            "save": lambda: rl.save(value, path),
+            "dumps": lambda: rl.dumps(value),
+        }
+    )
+    print(make.__doc__)
+    print(f"  file {path.stat().st_size / MEGABYTE:.1f} MB, memory grew by {grown:.1f} MB")
+    for name, seconds in times.items():
+        print(f"  {name:6} {seconds * 1000:8.1f} ms")
+    target = " (target 1.3)" if tensors else ""
+    print(f"  save / raw: {times['save'] / times['raw']:.2f}{target}")
+
+
 def main(folder: Path) -> None:
     for make in (large, model, vocabulary):
-        value = make()
-        path = folder / "saved.t7"
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        rl.save(value, path)
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        tensors = [item for item in value.values() if isinstance(item, rl.Tensor)]
-        arrays = [tensor.numpy() for tensor in tensors] or [np.fromfile(path, np.uint8)]
-        times = best_of(
-            {
-                "raw": lambda arrays=arrays: write_raw(arrays, folder / "raw.bin"),
-                "save": lambda value=value: rl.save(value, path),
-                "dumps": lambda value=value: rl.dumps(value),
-            }
-        )
-        print(make.__doc__)
-        print(f"  file {path.stat().st_size / MEGABYTE:.1f} MB, memory grew by {grown:.1f} MB")
-        for name, seconds in times.items():
-            print(f"  {name:6} {seconds * 1000:8.1f} ms")
-        print(f"  save / raw: {times['save'] / times['raw']:.2f} (target for tensors 1.3)")
+        measure(make, folder)
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ class Sequential(Container):
                 module = self.modules[index]
                 if not isinstance(module, Module):
                     raise not_runnable(module)
-                input = module.updateOutput(input)
+                input = module.forward(input)
         except Exception as error:
             locate(error, self, index)
             raise

@@ -7,6 +7,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
@@ -48,13 +49,21 @@ class Criterion(Module):
             from relume.legacy_nn.protocol_function import apply_criterion
 
             return apply_criterion(self, input, target)
-        return self.compute(input, target)
+        try:
+            return self.compute(input, target)
+        except Exception as error:
+            name_layer(error, self, input, target)
+            raise
 
     def forward(  # type: ignore[override]
         self, input: Activation, target: Any = None
     ) -> Any:
         """The value for an input and a target, a Python number (also `self.output`)."""
-        return self.updateOutput(input, target)
+        try:
+            return self.updateOutput(input, target)
+        except Exception as error:
+            name_layer(error, self, input, target)
+            raise
 
     def updateOutput(self, input: Activation, target: Any = None) -> Any:
         """Computes `self.output` and remembers the tape for `backward`."""

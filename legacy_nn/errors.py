@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from relume import Tensor
 from relume.legacy_nn import registry
 from relume.legacy_nn.known_packages import package_of
 from relume.legacy_nn.nested import describe
@@ -53,15 +54,29 @@ def not_runnable(module: Any) -> Exception:
     return unknown_class(typename)
 
 
-def name_layer(error: Exception, layer: Any, input: Any) -> None:
+def name_layer(error: Exception, layer: Any, *given: Any) -> None:
     """Lets the message of an error that came from a tensor operation begin with the layer and
-    end with what the layer got."""
+    end with what the layer got.
+
+    Raises:
+        TypeError: in the place of an error that says only that a table (or something else) is no
+            tensor.
+        ValueError: in the place of a division by the size of something empty.
+    """
     message = str(error.args[0]) if error.args else ""
-    is_named = layer.torch_typename in message or hasattr(error, "module_path")
-    if is_named or not isinstance(error, (ValueError, IndexError, TypeError, RuntimeError)):
+    text = str(layer).split("\n")[0].removesuffix(" {")
+    if layer.torch_typename in message or text in message or hasattr(error, "module_path"):
         return
-    text = str(layer).split("\n")[0]
-    error.args = (f"{text}: {message}; the input was {describe(input)}", *error.args[1:])
+    if layer.torch_typename not in text:
+        text = f"{layer.torch_typename} {text}"
+    got = " and ".join(describe(value) for value in given)
+    if isinstance(error, (AttributeError, KeyError)):
+        if not all(isinstance(value, Tensor) for value in given):
+            raise TypeError(f"{text}: cannot take {got} ({message})") from error
+    elif isinstance(error, ZeroDivisionError):
+        raise ValueError(f"{text}: cannot take {got} ({message})") from error
+    elif isinstance(error, (ValueError, IndexError, TypeError, RuntimeError)):
+        error.args = (f"{text}: {message}; the input was {got}", *error.args[1:])
 
 
 def locate(error: Exception, parent: Any, index: int, name: str | None = None) -> None:

@@ -169,9 +169,9 @@ class Module(RecurrentMethods, TrainingMethods):
                     f"{self.torch_typename} takes one input, a tensor or a table, not {len(inputs)}"
                 )
         input = inputs[0]
-        if self._own_forward:
-            return self._call_protocol(input)
         try:
+            if self._own_forward:
+                return self._call_protocol(input)
             return self.compute(input, *self._leaves())
         except Exception as error:
             name_layer(error, self, input)
@@ -223,7 +223,11 @@ class Module(RecurrentMethods, TrainingMethods):
         """
         if trace:
             return tracing.trace(self, input)
-        return self.updateOutput(input)
+        try:
+            return self.updateOutput(input)
+        except Exception as error:
+            name_layer(error, self, input)
+            raise
 
     @derived
     def updateOutput(self, input: Activation) -> Activation:

@@ -1,0 +1,86 @@
+"""Every layer with inputs of wrong shapes and kinds: it computes, or says what it cannot take."""
+
+import pytest
+from golden_cases import DATA, is_table, load_cases, values_of
+
+import relume as rl
+from relume import legacy_nn as nn
+
+WHAT_CAME = ("got", "input was", "cannot take", "of size")
+SECTIONS = ("nn", "nngraph", "rnn", "dpnn")
+
+
+def wrong_forms(value):
+    """Other shapes and kinds of a right input."""
+    yield "none", None
+    yield "text", "abc"
+    if isinstance(value, rl.Tensor):
+        yield "four more dimensions", value.reshape((1,) * 4 + tuple(value.shape))
+        yield "a table", [value, value]
+        if value.ndim:
+            yield "flat", value.flatten()
+            yield "empty", value[:0]
+            yield "wider", rl.cat([value, value], value.ndim - 1)
+        if value.ndim > 1:
+            yield "taller", rl.cat([value, value], value.ndim - 2)
+    elif is_table(value):
+        elements = values_of(value)
+        yield "a tensor", rl.ones(3, dtype=rl.float64)
+        yield "one element less", elements[:-1]
+        yield "empty table", []
+        first = elements[0] if elements else None
+        if isinstance(first, rl.Tensor) and first.ndim:
+            yield "first element wider", [rl.cat([first, first], first.ndim - 1), *elements[1:]]
+
+
+def classes():
+    for section in SECTIONS:
+        for path in sorted((DATA / section).glob("*.t7")):
+            if section == "nngraph" or nn.lookup(f"nn.{path.stem}") is not None:
+                yield pytest.param(section, path.stem, id=f"{section}-{path.stem}")
+
+
+@pytest.mark.filterwarnings("ignore")  # GPU.t7 holds two objects
+@pytest.mark.parametrize(("section", "name"), list(classes()))
+def test_wrong_inputs_are_named(section, name):
+    is_right = [
+        case.get("type") == "torch.DoubleTensor" and case.protocol in ("module", "criterion")
+        for case in load_cases(section, name)
+    ]
+    if True not in is_right:
+        pytest.skip("has no case of its own")
+    index = is_right.index(True)
+    for kind, wrong in wrong_forms(load_cases(section, name)[index].input):
+        case = load_cases(section, name)[index]
+        is_criterion = case.protocol == "criterion"
+        layer = case.criterion if is_criterion else case.module
+        arguments = [wrong, case.get("target")] if is_criterion else [wrong]
+        try:
+            layer.forward(*arguments)
+        except (ValueError, IndexError, TypeError, RuntimeError) as error:
+            message = str(error)
+            is_inside = "in root.modules[" in message
+            assert is_inside or layer.torch_typename in message or str(layer) in message, kind
+            assert any(word in message for word in WHAT_CAME), f"{kind}: {message}"
+
+
+def test_errors_tell_the_printed_form_and_the_place():
+    inner = nn.Sequential().add(nn.Tanh()).add(nn.SpatialConvolution(3, 4, 5, 5))
+    net = nn.Sequential().add(nn.Identity()).add(inner)
+    with pytest.raises(ValueError, match="3 planes") as caught:
+        net.forward(rl.ones(2, 8, 8, dtype=rl.float64))
+    message = str(caught.value)
+    assert "2x8x8" in message
+    assert "root.modules[2].modules[2] (nn.SpatialConvolution)" in message
+    assert "nn.SpatialConvolution(3 -> 4, 5x5)" in message
+
+
+def test_errors_of_users_code_stay_what_they_are():
+    class Wrong(nn.Module):
+        parameter_names = ()
+
+        def compute(self, input):
+            return input.no_such_method()
+
+    with pytest.raises(AttributeError, match="no_such_method"):
+        nn.Sequential().add(Wrong()).forward(rl.ones(2))

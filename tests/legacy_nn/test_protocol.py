@@ -320,9 +320,9 @@ def test_errors_say_where_and_what():
 
 
 def test_unknown_modules_say_how_to_supply_them():
-    unknown = rl.TorchObject("onmt.Encoder", {})
+    unknown = rl.TorchObject("onmt.NoSuchEncoder", {})
     net = nn.Sequential().add(nn.Tanh()).add(unknown)
-    with pytest.raises(nn.UnknownModuleError, match=r"onmt\.Encoder") as caught:
+    with pytest.raises(nn.UnknownModuleError, match=r"onmt\.NoSuchEncoder") as caught:
         net.forward(rl.ones(2))
     assert "root.modules[2]" in str(caught.value)
     assert "OpenNMT" in str(caught.value)

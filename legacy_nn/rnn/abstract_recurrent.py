@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from relume import Tensor
@@ -287,6 +288,18 @@ class AbstractRecurrent(Container):
     def stepClone(self) -> Any:
         return self
 
+    # ---- parameters and modules of others ----
+
+    def share(self, other: Any, *fields: str) -> Any:
+        super().share(other, *fields)
+        self._is_tied = False
+        return self
+
+    def replace_children(self, function: Callable[[Any], Any]) -> None:
+        replace_modules(self, function)
+        self.sharedClones = Table([self.recurrentModule])
+        self.nSharedClone = 1
+
     # ---- modes, types, masks ----
 
     def training(self) -> Any:
@@ -361,6 +374,16 @@ class AbstractRecurrent(Container):
         if self.inputSize is not None and self.outputSize is not None:
             return f"{self.torch_typename}({int(self.inputSize)} -> {int(self.outputSize)})"
         return self.torch_typename
+
+
+def replace_modules(module: Any, function: Callable[[Any], Any]) -> None:
+    """Puts `function(child)` in the place of every module in `modules`, and in the place of the
+    same modules in other fields."""
+    replacements = {id(child): function(child) for child in module.modules}
+    module.modules[:] = [replacements[id(child)] for child in module.modules]
+    for name, value in vars(module).items():
+        if id(value) in replacements:
+            vars(module)[name] = replacements[id(value)]
 
 
 def without_gaps(table: Table) -> Table:

@@ -49,12 +49,6 @@ class TwoDirections(AbstractSequencer):
         self.output = Table()
         self.gradInput = Table()
 
-    def remember(self, mode: str | None = None) -> Any:
-        super().remember(mode)
-        for child in self._inner_modules():
-            child.remember(mode)
-        return self
-
 
 @register("nn.BiSequencer")
 class BiSequencer(TwoDirections):
@@ -88,6 +82,15 @@ class BiSequencer(TwoDirections):
     updateGradInput = Decorator.updateGradInput
     accGradParameters = Decorator.accGradParameters
     accUpdateGradParameters = Decorator.accUpdateGradParameters
+
+    def remember(self, mode: str | None = None) -> Any:
+        """Notes the mode; in the layout of the last version the forward direction remembers."""
+        super().remember(mode)
+        if "fwdSeq" not in self.__dict__:
+            forward, reverse = self.modules[0].get(1).modules
+            forward.remember(mode)
+            reverse.getModule().remember("neither")
+        return self
 
     def __str__(self) -> str:
         if "fwdSeq" in self.__dict__:

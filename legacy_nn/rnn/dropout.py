@@ -61,6 +61,8 @@ class Dropout(dropout.Dropout):
             if not self.lazy or self.flag:
                 self.noise = self._new_mask(source)
                 self.flag = False
+            if self.noise.shape != source.shape:
+                self.noise = self.noise[:1].expand(tuple(source.shape))
             output = source * self.noise
         elif self.p and not self.v2:
             output = source * (1 - self.p)

@@ -91,6 +91,13 @@ class FusedStep(Module):
                 f"{self}: expected a vector of size {size} or a batch Nx{size}, "
                 f"got {nested.describe(x)}"
             )
+        expected = (*x.shape[:-1], int(self.cell.outputSize))
+        wrong = [state for state in before if tuple(state.shape) != expected]
+        if wrong:
+            raise ValueError(
+                f"{self}: the step before left a state that does not fit this input "
+                f"({nested.describe(wrong[0])}): call forget() before a batch of another size"
+            )
         after = self.function(x, *before, *parameters)
         return after[0] if len(after) == 1 else nested.table(after)
 

@@ -20,6 +20,7 @@ from relume.legacy_nn.rnn.sequence_gru import SeqGRU
 from relume.legacy_nn.rnn.sequence_layers import SequenceLayer
 from relume.legacy_nn.rnn.sequence_lstm import SeqLSTM
 from relume.legacy_nn.rnn.sequencer import AbstractSequencer, Sequencer
+from relume.legacy_nn.table_layers import TableLayer
 
 
 @register("nn.LinearRNN")
@@ -73,6 +74,21 @@ class LookupRNN(Recurrence):
 
     def __str__(self) -> str:
         return f"{self.torch_typename}({int(self.nindex)} -> {int(self.outputsize)})"
+
+
+@register("nn.ExpandAs")
+class ExpandAs(TableLayer):
+    """{x, y} -> {x, y repeated to the size of x}.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> nn.ExpandAs().forward([rl.zeros(3, 2), rl.ones(1, 2)])[2].shape
+    (3, 2)
+    """
+
+    def compute(self, input: Activation) -> Activation:
+        first, second = self._elements(input, 2)[:2]
+        return nested.table([first, second.expand(tuple(first.shape))])
 
 
 @register("nn.ReverseSequence")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import relume as rl
@@ -12,7 +13,7 @@ from relume.legacy_nn.composite import make
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
+from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent, replace_modules
 from relume.legacy_nn.rnn.building import parallel, sequence
 from relume.legacy_nn.rnn.stateful import State, StatefulRecurrent
 from relume.legacy_nn.rnn.step_clone import shared_clone, tie
@@ -69,13 +70,21 @@ class Recurrent(AbstractRecurrent):
             self.transferModule,
             self.mergeModule,
         ]
+        self._build()
+
+    def _build(self) -> None:
+        """Makes the modules of the first step and of all others."""
         self.initialModule = sequence(
             shared_clone(self.inputModule), self.startModule, shared_clone(self.transferModule)
         )
         self.recurrentModule = sequence(
             parallel(self.inputModule, self.feedbackModule), self.mergeModule, self.transferModule
         )
-        self.sharedClones[2] = self.recurrentModule
+        self.sharedClones = Table({2: self.recurrentModule})
+
+    def replace_children(self, function: Callable[[Any], Any]) -> None:
+        replace_modules(self, function)
+        self._build()
 
     def getStepModule(self, step: int) -> Any:
         return self.initialModule if step == 1 else super().getStepModule(step)

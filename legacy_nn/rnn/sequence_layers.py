@@ -137,9 +137,10 @@ class SequenceLayer(Module):
         is_forgotten = not self.__dict__[state.first].numel()
         return None if is_forgotten or before is None or not before.numel() else before[-1]
 
-    def _keep(self, first: list[Tensor], steps: list[Tensor]) -> None:
-        for state, begin, values in zip(self.states, first, steps, strict=True):
-            self.__dict__[state.first] = begin
+    def _keep(self, given: list[Activation], first: list[Tensor], steps: list[Tensor]) -> None:
+        for state, value, begin, values in zip(self.states, given, first, steps, strict=True):
+            if value is None:
+                self.__dict__[state.first] = begin
             self.__dict__[state.steps] = values.detach()
 
     def setZeroMask(self, zeroMask: Any) -> Any:
@@ -180,7 +181,7 @@ class SequenceLayer(Module):
         steps, last = self._run([*first, sequence], parameters)
         if remembers(self):
             begin = [value.detach() for value in first]
-            self._keep(begin, [value.unsqueeze(0) for value in last])
+            self._keep(given, begin, [value.unsqueeze(0) for value in last])
         return self._turned(steps[-1])
 
     @derived
@@ -190,7 +191,7 @@ class SequenceLayer(Module):
             self.__dict__.pop(state.user_gradient, None)
         first = self._begin(given, sequence)
         steps = self._record_run([*first, sequence])
-        self._keep(first, steps)
+        self._keep(given, first, steps)
         for state in self.states:
             self.__dict__.pop(state.user_first, None)
         self.output = self._turned(self.__dict__[self.states[-1].steps])
@@ -225,9 +226,9 @@ class SequenceLayer(Module):
         return self._record.gradients(self, [gradOutput, *later], of_input, of_parameters)
 
     def _set_grad_input(self, input: Activation, gradients: list) -> None:
-        of_first = gradients[: len(self.states)]
-        for state, gradient in zip(self.states, of_first, strict=True):
-            value = self.__dict__[state.first]
+        assert self._record is not None
+        firsts = zip(self.states, gradients, self._record.inputs, strict=False)
+        for state, gradient, value in firsts:
             gradient = rl.zeros_like(value) if gradient is None else gradient
             self.__dict__[state.first_gradient] = gradient
         names = [state.first_gradient for state in self.states]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import relume as rl
@@ -12,7 +13,7 @@ from relume.legacy_nn.container import Container
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
+from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent, replace_modules
 from relume.legacy_nn.rnn.recurrence import Recursor
 from relume.legacy_nn.rnn.step_clone import shared_clone
 from relume.legacy_nn.rnn.unrolling import Unrolling
@@ -87,6 +88,9 @@ class AbstractSequencer(Container):
 
     def stepClone(self) -> Any:
         return shared_clone(self)
+
+    def replace_children(self, function: Callable[[Any], Any]) -> None:
+        replace_modules(self, function)
 
 
 class Steps:

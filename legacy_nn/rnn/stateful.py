@@ -192,6 +192,11 @@ class StatefulRecurrent(AbstractRecurrent):
         self._drop_before(out_of_reach)
         return fused
 
+    def _run_step(self, module: Any, method: str, *arguments: Any) -> Activation:
+        if isinstance(module, FusedStep):
+            return getattr(module, method)(*arguments)
+        return super()._run_step(module, method, *arguments)
+
     def _next_fused(self, step: int) -> FusedStep | None:
         """The next step as one function; None where the module must run as it is."""
         if step == 1:

@@ -189,6 +189,16 @@ def test_remembering_goes_on_where_the_last_sequence_ended(name, is_training):
     assert difference(rl.cat(parts, 0), expected) < CLOSE
 
 
+def test_only_one_direction_can_remember():
+    x = sequence(time=4)
+    net = nn.SeqBGRU(3, 4).remember()
+    forward, reverse = net.modules[0].get(1).modules
+    parts = [net.forward(part).clone() for part in (x[:2], x[2:])]
+    net.forget()
+    expected = forward.forward(x)[2:] + reverse.forward(x[2:])
+    assert difference(parts[1], expected) < CLOSE
+
+
 @pytest.mark.parametrize("mode", ["train", "eval", "neither"])
 def test_remembering_only_in_one_mode(mode):
     net, x = nn.Sequencer(nn.GRU(3, 4)).remember(mode), sequence(time=2)
@@ -295,6 +305,8 @@ def test_first_states_may_be_given():
     assert [gradient.shape for gradient in gradients] == [(2, 4), (2, 4), (2, 2, 3)]
     lstm.forget()
     assert difference(lstm.forward(x)[2:], given) < CLOSE
+    gradients = lstm.backward([hidden, x], g)  # the cell is that of the last forward: zeros
+    assert [gradient.shape for gradient in gradients] == [(2, 4), (4, 2, 3)]
 
 
 def coupled(encoder, decoder, x, y, g, hand_over, hand_back):
@@ -401,6 +413,10 @@ def test_errors_say_what_was_expected():
         net = nn.SeqGRU(3, 4).remember()
         net.forward(sequence(batch=2))
         net.forward(sequence(batch=3))
+    for cell in (nn.GRU(3, 4), nn.GRU(3, 4).maskZero()):
+        cell.forward(sequence(batch=1)[0])
+        with pytest.raises(ValueError, match=r"forget|one size"):
+            cell.forward(sequence(batch=2)[0])
     with pytest.raises(TypeError, match="expected a module"):
         nn.Sequencer("LSTM")
     with pytest.raises(ValueError, match="mono"):
@@ -510,3 +526,25 @@ def test_backward_in_evaluation_is_about_the_last_step():
         gradients = [net.backward(x[t], g[t]).clone() for t in (2, 1, 0)]
         found.append([*gradients, *clones(net.parameters()[1])])
     assert difference(found[0], found[1]) < CLOSE
+
+
+@pytest.mark.parametrize("name", ["FastLSTM", "Recurrent", "stack", "masked"])
+def test_replaced_modules_are_used_by_all_steps(name):
+    net, x = NETS[name](), sequence()
+    before = net.forward(x).clone()
+    net.replace(lambda m: nn.Tanh() if m.torch_typename == "nn.Sigmoid" else m)
+    assert not net.find_modules("nn.Sigmoid")
+    net.forget()
+    after = net.forward(x).clone()
+    assert difference(after, before) > 1e-3
+    assert difference(net(x).detach(), after) < CLOSE
+    net.evaluate()
+    assert difference(net.forward(x), after) < CLOSE
+
+
+@pytest.mark.parametrize("name", ["FastLSTM", "Recurrent", "stack", "masked"])
+def test_shared_parameters_are_those_of_all_steps(name):
+    net, other, x = NETS[name](), NETS[name](), sequence()
+    net.forward(x)
+    net.share(other, "weight", "bias", "gradWeight", "gradBias")
+    assert difference(net.forward(x), other.forward(x)) < CLOSE

@@ -269,7 +269,9 @@ def test_powers_of_extremes():
         expected = np.float_power(base, exponent).astype("float32")
     result = rl.pow(rl.from_numpy(base), rl.from_numpy(exponent)).numpy()
     np.testing.assert_allclose(result, expected, rtol=2e-7)
-    np.testing.assert_array_equal(np.signbit(result)[result == 0], np.signbit(expected)[expected == 0])
+    np.testing.assert_array_equal(
+        np.signbit(result)[result == 0], np.signbit(expected)[expected == 0]
+    )
     for number in numbers[numbers != 0.5]:  # that is the square root
         with np.errstate(all="ignore"):
             expected = np.float_power(numbers, number).astype("float32")

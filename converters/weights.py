@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from relume import Tensor
-from relume.converters import safetensors
+from relume import Tensor, from_numpy
+from relume.converters import safetensors, t7
 from relume.converters.atomic import replacing
 from relume.converters.object_tree import memory_of, walk
 
@@ -33,10 +33,12 @@ class Weights:
     Attributes:
         arrays: NumPy arrays on the tensors' memory.
         aliases: further names of the same tensors: alias -> name.
+        root: the object that they are in.
     """
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    root: Any = None
 
 
 @dataclass
@@ -45,7 +47,7 @@ class ConversionReport:
 
     Attributes:
         destination: the file.
-        format: "npz", "safetensors" or "h5".
+        format: "npz", "safetensors", "h5" or "t7".
         tensors: how many tensors were written.
         elements: how many numbers they have.
         bytes: the size of the file.
@@ -87,7 +89,7 @@ def collect(root: Any, *, everything: bool = False) -> Weights:
     >>> list(weights.arrays), weights.aliases
     (['encoder'], {'decoder': 'encoder'})
     """
-    weights = Weights()
+    weights = Weights(root=root)
     names: dict[tuple[Any, ...], str] = {}
     used: set[str] = set()
     for node in walk(root, skip_scratch=not everything):
@@ -117,11 +119,15 @@ def convert(
 ) -> ConversionReport:
     """Writes the weights of a model or checkpoint into `dst`, under their paths as names.
 
+    A `dst` that ends in .t7 gets the whole object, in today's form of Torch7's format; from a
+    file of weights that is a table of tensors by name.
+
     The file appears when it is complete and, unless `verify` is false, read back and compared.
 
     Args:
-        src: a path, or what `relume.load` returned.
-        dst: a name that ends in .npz, .safetensors or .h5.
+        src: the path of a Torch7 file, or of a file of weights that ends in .npz, .safetensors or
+            .h5; or what `relume.load` returned.
+        dst: a name that ends in .npz, .safetensors, .h5 or .t7.
         input: not used for weights.
         verify: read the file back and compare it bit for bit.
         everything: take the buffers, gradients and last outputs of layers too.
@@ -146,9 +152,7 @@ def convert(
             f"{', '.join(FORMATS)}"
         )
     if isinstance(src, (str, os.PathLike)):
-        from relume.converters import load
-
-        src = load(src)
+        src = load_source(Path(src))
     if select:
         from relume.converters.object_tree import select as select_object
 
@@ -160,7 +164,7 @@ def convert(
     with replacing(dst) as temporary:
         file_format.write(temporary, weights, progress)
         if verify:
-            check_equal(file_format.read(temporary), weights.arrays)
+            check_equal(file_format.read(temporary), weights.arrays, file_format.keeps_types)
         size = temporary.stat().st_size
     return ConversionReport(
         destination=os.fspath(dst),
@@ -174,16 +178,40 @@ def convert(
     )
 
 
+def load_source(path: Path) -> Any:
+    """What a file holds: of weights, a dict of tensors by name."""
+    file_format = FORMATS.get(path.suffix.lower())
+    if file_format is None or file_format.name == "t7":
+        from relume.converters import load
+
+        return load(path)
+    tensors = {name: from_numpy(array) for name, array in file_format.read(path).items()}
+    return {
+        **tensors,
+        **{alias: tensors[name] for alias, name in file_format.aliases(path).items()},
+    }
+
+
 class NothingToConvert(ValueError):
     """The object holds no weights."""
 
 
-def check_equal(read: Mapping[str, np.ndarray], written: Mapping[str, np.ndarray]) -> None:
-    """Raises OSError when a file does not give back what was written, bit for bit."""
+def check_equal(
+    read: Mapping[str, np.ndarray], written: Mapping[str, np.ndarray], keeps_types: bool = True
+) -> None:
+    """Raises OSError when a file does not give back what was written, bit for bit.
+
+    Args:
+        read, written: arrays by name.
+        keeps_types: False for a format that lacks some types and shapes, booleans and single
+            numbers say; then the numbers must be the same.
+    """
     for name, array in written.items():
         if name not in read:
             raise OSError(f"{name} is missing in the file that was just written")
         again = read[name]
+        if not keeps_types and again.size == array.size:
+            again = again.astype(array.dtype).reshape(array.shape)
         same_kind = again.dtype == array.dtype and again.shape == array.shape
         if not same_kind or again.tobytes() != array.tobytes():
             raise OSError(f"{name} differs in the file that was just written; is the disk full?")
@@ -194,11 +222,14 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: its name, how it is written and how it is read back."""
+    """A kind of file: its name, how it is written, how it is read back, and the further names of
+    arrays in it."""
 
     name: str
     write: Callable[[Path, Weights, Progress], None]
     read: Callable[[Path], Mapping[str, np.ndarray]]
+    aliases: Callable[[Path], Mapping[str, str]] = lambda path: {}
+    keeps_types: bool = True  # and shapes
 
 
 def write_npz(path: Path, weights: Weights, progress: Progress) -> None:
@@ -217,6 +248,12 @@ def read_npz(path: Path) -> Mapping[str, np.ndarray]:
         return {name: archive[name] for name in archive.files if name != f"{ALIASES}.json"}
 
 
+def aliases_of_npz(path: Path) -> Mapping[str, str]:
+    with zipfile.ZipFile(path) as archive:
+        name = f"{ALIASES}.json"
+        return json.loads(archive.read(name)) if name in archive.namelist() else {}
+
+
 def write_safetensors(path: Path, weights: Weights, progress: Progress) -> None:
     """The aliases go into the metadata, as JSON: the format itself has none."""
     metadata = {"format": "relume"}
@@ -228,6 +265,10 @@ def write_safetensors(path: Path, weights: Weights, progress: Progress) -> None:
 
 def read_safetensors(path: Path) -> Mapping[str, np.ndarray]:
     return safetensors.read(path)[0]
+
+
+def aliases_of_safetensors(path: Path) -> Mapping[str, str]:
+    return json.loads(safetensors.read(path)[1].get(ALIASES, "{}"))
 
 
 def write_h5(path: Path, weights: Weights, progress: Progress) -> None:
@@ -266,8 +307,22 @@ def h5_path(name: str) -> str:
     return name.replace("/", "\\").replace(".", "/")
 
 
+def write_t7(path: Path, weights: Weights, progress: Progress) -> None:
+    """The object that the weights are in, all of it."""
+    with open(path, "wb", buffering=0) as stream:
+        t7.write([weights.root], stream)
+    progress(len(weights.arrays))
+
+
+def read_t7(path: Path) -> Mapping[str, np.ndarray]:
+    return collect(t7.load(path), everything=True).arrays
+
+
 FORMATS = {
-    ".npz": Format("npz", write_npz, read_npz),
-    ".safetensors": Format("safetensors", write_safetensors, read_safetensors),
+    ".npz": Format("npz", write_npz, read_npz, aliases_of_npz),
+    ".safetensors": Format(
+        "safetensors", write_safetensors, read_safetensors, aliases_of_safetensors
+    ),
     ".h5": Format("h5", write_h5, read_h5),
+    ".t7": Format("t7", write_t7, read_t7, keeps_types=False),
 }

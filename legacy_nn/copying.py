@@ -106,7 +106,9 @@ def is_object(value: Any) -> bool:
 def fields_of(value: Any) -> dict:
     """The fields of an object, as they may be read and changed."""
     fields = getattr(value, "fields", None)
-    return fields if isinstance(fields, dict) else vars(value)
+    if isinstance(fields, dict):
+        return fields
+    return getattr(value, "__dict__", {})  # a TorchObject with a payload has none
 
 
 def new_shell(value: Any) -> Any:
@@ -122,7 +124,8 @@ def new_shell(value: Any) -> Any:
     cls: Any = type(value)
     shell = cls.__new__(cls)
     if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):
-        shell.__init__(value.torch_typename, {})
+        payload = getattr(value, "payload", None)  # bytes, which nobody changes
+        shell.__init__(value.torch_typename, {}, value.torch_version, payload)
     return shell
 
 

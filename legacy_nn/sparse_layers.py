@@ -282,6 +282,12 @@ class IndexLinear(Module):
     def parameters(self) -> tuple[list, list]:
         return [self.weight, self.bias], [self.running, self.gradBias]
 
+    def getParameters(self) -> Any:
+        raise TypeError(
+            f"{self}: getParameters is not possible: the gradients of the weight are kept per "
+            "index; use updateParameters"
+        )
+
     def zeroGradParameters(self) -> None:
         self.gradBias.zero_()
 

@@ -237,7 +237,8 @@ class WeightNorm(Decorator):
     ) -> None:
         super().accGradParameters(input, gradOutput, scale)
         gradient = self._rows(self.modules[0].gradWeight)
-        norm, factor = self._norm, self._scale.reshape((-1, 1))
+        norm = row_norms(self.v.detach(), self.eps)
+        factor = self.g.detach() / norm
         with rl.no_grad():
             along = (gradient * self.v).sum(1, keepdim=True) / norm
             self.gradG.copy_(along)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Decorator
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import new_empty
 
 # What `mediumSerial` and `lightSerial` leave out of files.
 RESULTS = ["output", "gradInput", "momGradParams", "dpnn_input"]
@@ -40,6 +42,21 @@ class Serial(Decorator):
             if typename is not None:
                 vars(module)["dpnn_serialType"] = typename
         return self
+
+    def _save_fields(self) -> dict:
+        """A file has a copy of the module, with fewer results and in another type."""
+        copy = self.modules[0].clone()
+        for module in copy.listModules():
+            for name in nested.elements(vars(module).get("dpnn_serialEmpty") or []):
+                value = vars(module).get(name)
+                if isinstance(value, Tensor):
+                    vars(module)[name] = new_empty(value.torch_typename)
+                elif nested.is_table(value):
+                    vars(module)[name] = nested.table([])
+        typename = self.tensortype or vars(self).get("dpnn_serialType")
+        if typename:
+            copy.type(typename)
+        return {**super()._save_fields(), "modules": [copy]}
 
     def heavySerial(self, typename: str | None = None) -> Serial:
         """Everything is written."""

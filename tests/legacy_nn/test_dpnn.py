@@ -251,3 +251,40 @@ def test_inception_leaves_out_columns():
     # The large filters and the pooled planes, without 1x1 filters of their own.
     assert block.forward(rl.zeros(1, 2, 6, 6, dtype=rl.float64)).shape == (1, 5, 6, 6)
     assert len(block.get(1).modules) == 2
+
+
+# ---- what Serial leaves out of files ----
+
+
+def saved_serial(how, *arguments):
+    layer = nn.Serial(nn.Sequential().add(nn.Linear(3, 2)).add(nn.Tanh()), *arguments)
+    getattr(layer, how)()
+    x = rl.ones(4, 3, dtype=rl.float64)
+    layer.backward(x, rl.ones_like(layer.forward(x)))
+    again = rl.loads(rl.dumps(layer))
+    assert layer.get(1).get(1).output.numel() == 8  # the original keeps everything
+    return layer.get(1).get(1), again.get(1).get(1)
+
+
+def test_heavy_serial_writes_everything():
+    own, linear = saved_serial("heavySerial")
+    assert linear.output.shape == (4, 2)
+    assert difference(linear.gradWeight, own.gradWeight) == 0
+
+
+def test_medium_serial_writes_no_results():
+    own, linear = saved_serial("mediumSerial")
+    assert linear.output.numel() == linear.gradInput.numel() == 0
+    assert difference(linear.gradWeight, own.gradWeight) == 0
+
+
+def test_light_serial_writes_parameters_only():
+    own, linear = saved_serial("lightSerial")
+    assert "gradWeight" not in vars(linear) or vars(linear)["gradWeight"].numel() == 0
+    assert difference(linear.weight, own.weight) == 0
+
+
+def test_serial_writes_in_another_type():
+    own, linear = saved_serial("mediumSerial", "torch.FloatTensor")
+    assert linear.weight.dtype == rl.float32
+    assert own.weight.dtype == rl.float64

@@ -48,8 +48,8 @@ void copy_row(const T* source, int64_t step, int64_t count, T* target) {
   for (int64_t i = 0; i < count; i++) target[i] = source[i * (kStep ? kStep : step)];
 }
 
-// Copies one channel of one image into its planes.
-template <class T>
+// Copies one channel of one image into its planes; into memory of zeros, only what is inside.
+template <bool kIntoZeros = false, class T>
 void spread(const Convolution& shape, const Phases& phases, const T* image, T* planes) {
   const Window& window = shape.window;
   const int64_t step = window.stride.width;
@@ -61,13 +61,13 @@ void spread(const Convolution& shape, const Phases& phases, const T* image, T* p
     T* target = planes + phase * phases.plane;
     for (int64_t row = 0; row < phases.rows; row++, y += window.stride.height, target += phases.pitch) {
       if (y < 0 || y >= shape.input.height) {
-        std::fill_n(target, phases.pitch, T(0));
+        if (!kIntoZeros) std::fill_n(target, phases.pitch, T(0));
         continue;
       }
-      for (int64_t i = 0; i < columns.first; i++) target[i] = T(0);
+      if (!kIntoZeros) std::fill(target, target + columns.first, T(0));
       copy(image + y * shape.input.width + columns.start + columns.first * step, step,
            columns.last - columns.first, target + columns.first);
-      for (int64_t i = columns.last; i < phases.pitch; i++) target[i] = T(0);
+      if (!kIntoZeros) std::fill(target + columns.last, target + phases.pitch, T(0));
     }
   }
 }

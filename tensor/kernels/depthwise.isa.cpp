@@ -66,7 +66,8 @@ template <class T, int kCount>
 void correlate_taps(const T* planes, int64_t pitch, const int64_t* offsets, const T* grad, int64_t rows,
                     int64_t columns, T* sums) {
   constexpr int kWidth = Vector<T>::width;
-  Lanes<T> sum[kCount] = {}, lane{};
+  Lanes<T> sum[kCount], lane{};
+  for (int tap = 0; tap < kCount; tap++) sum[tap] = load(sums + tap * kWidth);
   for (int i = 0; i < kWidth; i++) lane[i] = static_cast<T>(i);
   for (int64_t row = 0; row < rows; row++, planes += pitch, grad += columns) {
     int64_t i = 0;
@@ -89,22 +90,18 @@ void correlate_taps(const T* planes, int64_t pitch, const int64_t* offsets, cons
     for (int tap = 0; tap < kCount; tap++)
       sum[tap] += inside ? factor * load(planes + i + offsets[tap]) : Lanes<T>{};
   }
-  for (int tap = 0; tap < kCount; tap++) {
-    for (int half = kWidth / 2; half > 0; half /= 2) {
-      for (int i = 0; i < half; i++) sum[tap][i] += sum[tap][i + half];
-    }
-    sums[tap] += sum[tap][0];
-  }
+  for (int tap = 0; tap < kCount; tap++) store(sums + tap * kWidth, sum[tap]);
 }
 
 template <class T>
 void correlate(const T* planes, int64_t pitch, Taps taps, const T* grad, int64_t rows, int64_t columns,
                T* sums) {
+  constexpr int kWidth = Vector<T>::width;
   int64_t first = 0;
   for (; first + kAtOnce <= taps.count; first += kAtOnce)
-    correlate_taps<T, kAtOnce>(planes, pitch, taps.offsets + first, grad, rows, columns, sums + first);
+    correlate_taps<T, kAtOnce>(planes, pitch, taps.offsets + first, grad, rows, columns, sums + first * kWidth);
   for (; first < taps.count; first++)
-    correlate_taps<T, 1>(planes, pitch, taps.offsets + first, grad, rows, columns, sums + first);
+    correlate_taps<T, 1>(planes, pitch, taps.offsets + first, grad, rows, columns, sums + first * kWidth);
 }
 
 }  // namespace

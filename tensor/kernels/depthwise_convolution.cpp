@@ -1,5 +1,6 @@
 // Convolution with few channels per group, as in MobileNet: every output is a weighted sum of
 // shifted planes (convolution_planes.h), and so is the gradient of the input, phase by phase.
+#include <numeric>
 #include <vector>
 
 #include "tensor/buffer.h"
@@ -51,11 +52,12 @@ std::vector<int64_t> group_offsets(const Convolution& shape, const Phases& phase
   return offsets;
 }
 
+// Into memory of for_each_item, where nothing else is written.
 template <class T>
 void spread_group(const Convolution& shape, const Phases& phases, const T* input, int64_t item, T* planes) {
   for (int64_t i = 0; i < shape.group_inputs(); i++) {
     const int64_t channel = item * shape.group_inputs() + i;
-    spread(shape, phases, input + channel * shape.input_pixels(), planes + i * phases.channel());
+    spread<true>(shape, phases, input + channel * shape.input_pixels(), planes + i * phases.channel());
   }
 }
 
@@ -212,20 +214,24 @@ void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, c
   const Phases phases(shape);
   const std::vector<int64_t> offsets = group_offsets(shape, phases);
   const Taps taps{offsets.data(), static_cast<int64_t>(offsets.size())};
-  const int64_t outputs = shape.group_outputs();
+  const int64_t outputs = shape.group_outputs(), width = loops<T>().width;
+  std::vector<T> all_sums(shape.out_channels * taps.count * width);
   for_each_item<T>(
       shape.groups, shape.batch * shape.output_pixels() * taps.count, planes_size<T>(shape, phases),
       [&](int64_t group, T* planes) {
-        T* sums = grad_weight + group * outputs * taps.count;
-        std::fill_n(sums, outputs * taps.count, T(0));
+        T* sums = all_sums.data() + group * outputs * taps.count * width;
         for (int64_t image = 0; image < shape.batch; image++) {
           const int64_t item = image * shape.groups + group;
           spread_group(shape, phases, input, item, planes);
           for (int64_t i = 0; i < outputs; i++) {
             loops<T>().correlate(planes, phases.pitch, taps,
                                  grad_output + (item * outputs + i) * shape.output_pixels(),
-                                 shape.output.height, shape.output.width, sums + i * taps.count);
+                                 shape.output.height, shape.output.width, sums + i * taps.count * width);
           }
+        }
+        for (int64_t i = 0; i < outputs * taps.count; i++) {
+          const T* lanes = sums + i * width;
+          grad_weight[group * outputs * taps.count + i] = std::accumulate(lanes, lanes + width, T(0));
         }
       });
 }

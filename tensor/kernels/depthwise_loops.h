@@ -17,7 +17,8 @@ struct DepthwiseLoopsOf {
   // output[row][i] = bias + sum over taps of weight[tap] * planes[row * pitch + offset + i]
   void (*filter)(const T* planes, int64_t pitch, Taps taps, const T* weight, T bias, int64_t rows,
                  int64_t columns, T* output, int64_t output_pitch);
-  // sums[tap] += sum over pixels of grad[row][i] * planes[row * pitch + offset + i]
+  // The same backward: to the sum over pixels of grad[row][i] * planes[row * pitch + offset + i], of
+  // which `sums` holds `width` parts for each tap, is added.
   void (*correlate)(const T* planes, int64_t pitch, Taps taps, const T* grad, int64_t rows,
                     int64_t columns, T* sums);
 };

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from relume import Tensor
-from relume.legacy_nn import nested
+from relume import Storage, Tensor
+from relume.legacy_nn import copying, nested
 from relume.legacy_nn.container import Decorator
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_empty
@@ -44,8 +44,14 @@ class Serial(Decorator):
         return self
 
     def _save_fields(self) -> dict:
-        """A file has a copy of the module, with fewer results and in another type."""
-        copy = self.modules[0].clone()
+        """A file has another module on the same tensors, with fewer of them, or in another type."""
+        own = [item for module in self.listModules() for item in vars(module).items()]
+        kept = [
+            value
+            for name, value in own
+            if isinstance(value, (Tensor, Storage)) or name == "dpnn_serialEmpty"
+        ]
+        copy = copying.clone(self.modules[0], kept=kept)
         for module in copy.listModules():
             for name in nested.elements(vars(module).get("dpnn_serialEmpty") or []):
                 value = vars(module).get(name)

@@ -127,13 +127,13 @@ class InLua:
     _in_lua: LuaObject | None  # the object there, once it is needed
     _sent: dict[str, Any]  # the fields as both sides know them
 
-    def _make(self, arguments: tuple) -> None:
+    def _make(self: Any, arguments: tuple) -> None:
         """Calls the class's constructor in Lua."""
         constructor = self.lua.eval(self.torch_typename)
         self._in_lua, self._sent = constructor(*arguments), {}
         self._pull()
 
-    def _there(self) -> LuaObject:
+    def _there(self: Any) -> LuaObject:
         """The object in Lua, with the fields that it has here."""
         if self._in_lua is None:
             self._complete()
@@ -183,7 +183,7 @@ class InLua:
             return tuple(as_python(value) for value in result)
         return as_python(result)
 
-    def _before_cast(self, typename: str, tensors: Any) -> bool:
+    def _before_cast(self: Any, typename: str, tensors: Any) -> bool:
         self._in_lua = None  # it is made anew from the converted fields
         return True
 
@@ -229,8 +229,8 @@ def in_lua(name: str) -> Callable:
     return method
 
 
-def new_object(cls: Any, *arguments: Any) -> Any:
-    self = Module.__new__(cls)
+def new_object(cls: Any, *arguments: Any, **named: Any) -> Any:
+    self: Any = Module.__new__(cls)
     self._in_lua, self._sent = None, {}
     return self
 
@@ -239,7 +239,7 @@ class LuaModule(InLua, Module):
     """A layer whose class is written in Lua."""
 
     __slots__ = ("_in_lua", "_sent")
-    __new__ = new_object
+    __new__ = new_object  # type: ignore[assignment]
 
     def __init__(self, *arguments: Any) -> None:
         self._make(arguments)
@@ -264,7 +264,7 @@ class LuaCriterion(InLua, Criterion):
     """A criterion whose class is written in Lua."""
 
     __slots__ = ("_in_lua", "_sent")
-    __new__ = new_object
+    __new__ = new_object  # type: ignore[assignment]
 
     def __init__(self, *arguments: Any) -> None:
         self._make(arguments)

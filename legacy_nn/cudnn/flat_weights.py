@@ -7,13 +7,14 @@ multiplies its state; each has one matrix (or bias) per gate, in cudnn's order o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import relume as rl
 from relume import Tensor
 
 
-class FlatWeights(NamedTuple):
+@dataclass(frozen=True)
+class FlatWeights:
     """The shape of a recurrent network, which says what is where in the vector.
 
     Attributes:

@@ -107,39 +107,79 @@ def frames_from_planes(fields: dict) -> None:
 # ---- constructors that differ from those of nn ----
 
 
-def init_convolution(self: Any, planes: int, outputs: int, *sizes: Any) -> None:
+def init_convolution(
+    self: Any,
+    nInputPlane: int,
+    nOutputPlane: int,
+    kW: int,
+    kH: int,
+    dW: int | None = None,
+    dH: int | None = None,
+    padW: int | None = None,
+    padH: int | None = None,
+    groups: int | None = None,
+) -> None:
     """(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)"""
-    kW, kH, dW, dH, padW, padH, groups = [*sizes, *[None] * (7 - len(sizes))]
-    self._nn_class.__init__(self, planes, outputs, kW, kH, dW, dH, padW or 0, padH or 0)
+    self._nn_class.__init__(self, nInputPlane, nOutputPlane, kW, kH, dW, dH, padW or 0, padH or 0)
     self.groups = groups or 1
-    if planes % self.groups or outputs % self.groups:
+    if nInputPlane % self.groups or nOutputPlane % self.groups:
         raise ValueError(
-            f"{self.torch_typename}: {self.groups} groups must divide nInputPlane ({planes}) and "
-            f"nOutputPlane ({outputs})"
+            f"{self.torch_typename}: {self.groups} groups must divide nInputPlane "
+            f"({nInputPlane}) and nOutputPlane ({nOutputPlane})"
         )
     if self.groups > 1:
-        shape = (outputs, planes // self.groups, kH, kW)
+        shape = (nOutputPlane, nInputPlane // self.groups, kH, kW)
         self.weight, self.gradWeight = new_parameter(*shape), new_parameter(*shape)
         self.reset()
 
 
-def init_volumetric(self: Any, planes: int, outputs: int, *sizes: Any) -> None:
+def init_volumetric(
+    self: Any,
+    nInputPlane: int,
+    nOutputPlane: int,
+    kT: int,
+    kW: int,
+    kH: int,
+    dT: int | None = None,
+    dW: int | None = None,
+    dH: int | None = None,
+    padT: int | None = None,
+    padW: int | None = None,
+    padH: int | None = None,
+) -> None:
     """(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH)"""
-    sizes = (*sizes, *[None] * (9 - len(sizes)))
-    pads = [pad or 0 for pad in sizes[6:9]]
-    self._nn_class.__init__(self, planes, outputs, *sizes[:6], *pads)
+    pads = (padT or 0, padW or 0, padH or 0)
+    self._nn_class.__init__(self, nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, *pads)
 
 
-def init_average_pooling(self: Any, kW: int, kH: int, dW: Any = None, dH: Any = None, *pads: Any):
+def init_average_pooling(
+    self: Any,
+    kW: int,
+    kH: int,
+    dW: int | None = None,
+    dH: int | None = None,
+    padW: int | None = None,
+    padH: int | None = None,
+) -> None:
     """(kW, kH, dW, dH, padW, padH): steps are the size of the window by default."""
-    self._nn_class.__init__(self, kW, kH, dW or kW, dH or kH, *pads)
+    self._nn_class.__init__(self, kW, kH, dW or kW, dH or kH, padW, padH)
 
 
-def init_volumetric_pooling(self: Any, kT: int, kW: int, kH: int, *sizes: Any) -> None:
+def init_volumetric_pooling(
+    self: Any,
+    kT: int,
+    kW: int,
+    kH: int,
+    dT: int | None = None,
+    dW: int | None = None,
+    dH: int | None = None,
+    padT: int | None = None,
+    padW: int | None = None,
+    padH: int | None = None,
+) -> None:
     """(kT, kW, kH, dT, dW, dH, padT, padW, padH)"""
-    sizes = (*sizes, *[None] * (6 - len(sizes)))
-    self._nn_class.__init__(self, kT, kW, kH, *sizes[:3])
-    self.padT, self.padW, self.padH = (pad or 0 for pad in sizes[3:6])
+    self._nn_class.__init__(self, kT, kW, kH, dT, dW, dH)
+    self.padT, self.padW, self.padH = padT or 0, padW or 0, padH or 0
 
 
 def init_clipped(self: Any, ceiling: float, inplace: bool = False) -> None:
@@ -148,16 +188,27 @@ def init_clipped(self: Any, ceiling: float, inplace: bool = False) -> None:
     self.ceiling = ceiling
 
 
-def init_normalization(self: Any, size: int = 5, *rest: Any) -> None:
+def init_normalization(
+    self: Any,
+    size: int = 5,
+    alpha: float | None = None,
+    beta: float | None = None,
+    k: float | None = None,
+) -> None:
     """(size, alpha, beta, k)"""
-    self._nn_class.__init__(self, size, *rest)
+    self._nn_class.__init__(self, size, alpha, beta, k)
 
 
 def init_temporal(
-    self: Any, frame: int, outputs: int, kH: int, dH: int | None = None, padH: int | None = None
+    self: Any,
+    inputFrameSize: int,
+    outputFrameSize: int,
+    kH: int,
+    dH: int | None = None,
+    padH: int | None = None,
 ) -> None:
     """(inputFrameSize, outputFrameSize, kH, dH, padH)"""
-    self._nn_class.__init__(self, frame, outputs, kH, dH)
+    self._nn_class.__init__(self, inputFrameSize, outputFrameSize, kH, dH)
     self.padH = padH or 0
 
 

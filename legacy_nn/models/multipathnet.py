@@ -64,18 +64,18 @@ class ModeSwitch(Container):
         self.modules = [train_module, test_module]
         self.train = True
 
-    def _place(self, index: int | None = None) -> int:  # type: ignore[override]
-        return super()._place(index) if index is not None else int(not self.train)
+    def _active(self) -> int:
+        return 0 if self.train else 1
 
     def compute(self, input: Activation) -> Activation:
-        return self._apply_child(self._place(), input)
+        return self._apply_child(self._active(), input)
 
     def updateOutput(self, input: Activation) -> Activation:
-        self.output = self._run_child(self._place(), "forward", input)
+        self.output = self._run_child(self._active(), "forward", input)
         return self.output
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
-        self.gradInput = self._run_child(self._place(), "updateGradInput", input, gradOutput)
+        self.gradInput = self._run_child(self._active(), "updateGradInput", input, gradOutput)
         return self.gradInput
 
     def accGradParameters(

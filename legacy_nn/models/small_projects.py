@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
@@ -103,7 +105,7 @@ class CostVolMulti(Module):
         direction = 1 if self.fwd else -1
         costs = []
         for x, y in shifts:
-            total = 0
+            total: Any = 0
             for distance, frame in enumerate(others, 1):
                 moved = shifted(frame, direction * distance * y, direction * distance * x)
                 total = total + (first * moved).sum(1)

@@ -50,7 +50,9 @@ def gradient_of(loss: Any, input: Tensor) -> Tensor:
     """The gradient of a function of one tensor."""
     leaf = input.detach().requires_grad_()
     with rl.enable_grad():
-        return rl.grad(loss(leaf), [leaf])[0]
+        (gradient,) = rl.grad(loss(leaf), [leaf])
+    assert gradient is not None
+    return gradient
 
 
 @register("nn.TVLoss")

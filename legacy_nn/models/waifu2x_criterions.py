@@ -46,14 +46,14 @@ class ClippedWeightedHuberCriterion(Criterion):
         target = check_same_size(self, input, target)
         return (input.detach().clamp(float(low), float(high)) - target) * self.weight
 
-    def updateOutput(self, input: Tensor, target: Tensor) -> float:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         difference, gamma = self._difference(input, target), float(self.gamma)
         size = difference.abs()
         losses = rl.where(size < gamma, size.square() / 2, gamma * (size - gamma / 2))
         self.output = losses.mean().item()
         return self.output
 
-    def updateGradInput(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         gamma = float(self.gamma)
         self.gradInput = self._difference(input, target).clamp(-gamma, gamma) / input.numel()
         return self.gradInput
@@ -84,11 +84,11 @@ class ClippedMSECriterion(Criterion):
         target = check_same_size(self, input, target)
         return input.detach().clamp(float(self.min), float(self.max)) - target
 
-    def updateOutput(self, input: Tensor, target: Tensor) -> float:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         self.output = self._difference(input, target).square().mean().item()
         return self.output
 
-    def updateGradInput(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         self.gradInput = self._difference(input, target) / input.numel()
         return self.gradInput
 
@@ -105,11 +105,11 @@ class WeightedMSECriterion(Criterion):
         super().__init__()
         self.weight = weight.clone()
 
-    def updateOutput(self, input: Tensor, target: Tensor) -> float:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         self.output = self._difference(input, target).square().mean().item()
         return self.output
 
-    def updateGradInput(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         self.gradInput = self._difference(input, target)
         return self.gradInput
 
@@ -129,12 +129,12 @@ class L1Criterion(Criterion):
 class PSNRCriterion(Criterion):
     """The peak signal-to-noise ratio in decibels of an input kept between 0 and 1."""
 
-    def updateOutput(self, input: Tensor, target: Tensor) -> float:
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
         error = (input.clamp(0, 1) - check_same_size(self, input, target)).square().mean().item()
         self.output = 10 * math.log10(1 / error) if error > 0 else math.inf
         return self.output
 
-    def updateGradInput(self, input: Tensor, target: Tensor) -> Tensor:
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
         raise NotImplementedError(f"{self}: it measures, and has no gradient")
 
 

@@ -62,7 +62,7 @@ class DataParallelTable(Replicated):
         self.usenccl = usenccl
         self.needsSync = False
 
-    def add(self, module: Any, gpus: Any = 1) -> DataParallelTable:  # type: ignore[override]
+    def add(self, module: Any, gpus: Any = 1) -> DataParallelTable:
         """Sets the module.
 
         Args:
@@ -118,7 +118,7 @@ class DataParallel(Replicated):
         self.gpu_assignments = nested.table([])
         self.container_gpuid = 1
 
-    def add(self, module: Any, gpuid: int | None = None) -> DataParallel:  # type: ignore[override]
+    def add(self, module: Any, gpuid: int | None = None) -> DataParallel:
         """Adds a copy of the module, on a GPU."""
         self.modules.append(module)
         return assigned(self, gpuid)
@@ -140,7 +140,7 @@ class ModelParallel(Concat):
         self.gpu_assignments = nested.table([])
         self.container_gpuid = 1
 
-    def add(self, module: Any, gpuid: int | None = None) -> ModelParallel:  # type: ignore[override]
+    def add(self, module: Any, gpuid: int | None = None) -> ModelParallel:
         """Adds a module, on a GPU."""
         self.modules.append(module)
         return assigned(self, gpuid)

@@ -214,7 +214,7 @@ class Decoder(Sequencer):
         def mask_attention(module: Any) -> Any:
             if getattr(module, "name", None) != "softmaxAttn":
                 return module
-            changed = SoftMax() if sizes is None else MaskedSoftmax(sizes, int(length or 0))
+            changed: Any = SoftMax() if sizes is None else MaskedSoftmax(sizes, int(length or 0))
             changed.name = "softmaxAttn"
             return changed
 

@@ -7,6 +7,7 @@ recurses, so chains of any depth pass.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from relume.converters.lua_function import LuaFunction as LuaFunctionRecord
@@ -106,11 +107,13 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
         found.append((number, typename.decode(), kinds, carried))
 
     lua._graph("walk", proxy._reference, visit)
-    for number, typename, _, _ in found:
+    for number, typename, kinds, values in found:
         if not typename:
             objects[number] = Table()
         else:
-            cls = legacy_nn.registry.class_for_reading(typename)
+            fields_there = _plain_keys(lua, kinds, values)
+            variant = legacy_nn.registry.variant_of(typename, fields_there)
+            cls = variant or legacy_nn.lookup(typename)
             objects[number] = object.__new__(cls) if cls else TorchObject(typename)
     fields: dict[int, dict[Any, Any]] = {}
     for number, _, kinds, values in found:
@@ -129,3 +132,12 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
     for number, own in fields.items():
         objects[number]._load_fields(own, 1)
     return objects[1]
+
+
+def _plain_keys(lua: Lua, kinds: bytes, values: list[Any]) -> Iterator[Any]:
+    """The keys of an object that are no tables or objects."""
+    from relume.bridge.crossing import decode
+
+    for kind, value in zip(kinds[::2], values[::2], strict=True):
+        if kind != _REFERENCE:
+            yield decode(lua, bytes((kind,)), value)

@@ -69,17 +69,7 @@ class Module(RecurrentMethods, TrainingMethods):
     True
     """
 
-    # One layout for (nearly) all classes: an object that is read becomes one of another class when
-    # its fields say so.
-    __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_cache",
-        "_keeps_tape",
-        "_lua_functions",
-        "_origin",
-        "_record",
-    )
+    __slots__ = ("__dict__", "__weakref__", "_keeps_tape", "_lua_functions", "_origin", "_record")
 
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
@@ -90,7 +80,6 @@ class Module(RecurrentMethods, TrainingMethods):
     shared: bool
 
     _record: Record | None
-    _cache: Any  # what a class works out and no file holds
     _lua_functions: dict[str, Any] | None
     _origin: str | None
     _keeps_tape: bool  # in evaluation mode too: since backward was called there
@@ -113,7 +102,6 @@ class Module(RecurrentMethods, TrainingMethods):
     def __new__(cls, *arguments: Any, **named: Any) -> Module:
         self = object.__new__(cls)
         self._record = None
-        self._cache = None
         self._lua_functions = None
         self._origin = None
         self._keeps_tape = False

@@ -7,7 +7,7 @@ field that their objects have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type)
@@ -59,31 +59,20 @@ def register_variant(typename: str, field: str) -> Callable[[Class], Class]:
     return decorate
 
 
-def class_for_reading(typename: str) -> type | None:
-    """The class that a reader makes objects of, or None.
+def variant_of(typename: str, fields: Iterable[Any]) -> type | None:
+    """The class of an object whose class name has variants, by the names of its fields; None for
+    the main class.
 
-    It is the registered one, or where there are variants one whose objects become what their
-    fields say.
-
-    >>> from relume import legacy_nn as nn
-    >>> from relume.legacy_nn.registry import class_for_reading
-    >>> class_for_reading("nn.Linear") is nn.Linear
+    >>> from relume.legacy_nn.registry import variant_of
+    >>> variant_of("nn.LSTM", ["inputSize", "outputSize"]) is None
     True
+    >>> variant_of("nn.LSTM", ["input_dim", "hidden_dim"]).__module__
+    'relume.legacy_nn.models.torch_rnn'
     """
     variants = _variants.get(typename)
-    main = _classes.get(typename)
     if not variants:
-        return main
-    if main is None:
-        main = next(iter(variants.values()))
-
-    def _load_fields(self: Any, fields: dict, version: int | None = None) -> None:
-        found = [cls for field, cls in variants.items() if field in fields]
-        self.__class__ = found[0] if found else main
-        self._load_fields(fields, version)
-
-    members = {"_load_fields": _load_fields, "__module__": __name__, "__slots__": ()}
-    return type(main.__name__, (main,), members)
+        return None
+    return next((variants[field] for field in fields if field in variants), None)
 
 
 def lookup(typename: str) -> type | None:

@@ -244,6 +244,11 @@ def _read(
         raise FileFormatError(
             f"not a Torch7 file: it is {impostor.what}; {impostor.advice}", 0, "root", impostor.kind
         )
+    variants = _variants_in(found["unfilled"], classes or {})
+    if variants:  # objects are of other classes than their names say: read again, as those
+        with _collector_paused():
+            found = reader(long_size or 0, all, _finder({**variants, **(classes or {})}))
+        assert found is not None
     for value, name in found["from_gpu"]:
         remember_origin(value, name)
     root = found["objects"][0]
@@ -294,7 +299,7 @@ def _with_lua(classes: Classes | None, lua: Any) -> Classes | None:
 
 def _finder(classes: Classes | None) -> Callable[[str], Any]:
     """Answers with the Python class for a Torch7 class name, or None."""
-    lookup = _legacy_lookup()
+    lookup = _layers().lookup
 
     def find(name: str) -> Any:
         if classes is not None and name in classes:
@@ -304,11 +309,21 @@ def _finder(classes: Classes | None) -> Callable[[str], Any]:
     return find
 
 
-def _legacy_lookup() -> Callable[[str], Any]:
-    try:
-        return importlib.import_module("relume.legacy_nn.registry").class_for_reading
-    except ModuleNotFoundError:
-        return lambda name: None
+def _variants_in(unfilled: list[tuple[Any, Any, float]], classes: Classes) -> dict[str, Any]:
+    """By class name, the classes that the fields of objects tell (see legacy_nn/registry.py)."""
+    variant_of = _layers().variant_of
+    found: dict[str, Any] = {}
+    for object_, fields, _ in unfilled:
+        name = getattr(object_, "torch_typename", "")
+        variant = None if name in classes else variant_of(name, fields)
+        if variant is not None:
+            found[name] = variant
+    return found
+
+
+def _layers() -> Any:
+    """The registry of legacy_nn, which needs this module itself."""
+    return importlib.import_module("relume.legacy_nn.registry")
 
 
 def _fill(object_: Any, fields: Any, version: float, root: Any) -> None:

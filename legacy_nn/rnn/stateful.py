@@ -37,12 +37,13 @@ class StatefulRecurrent(AbstractRecurrent):
     state.
     """
 
+    __slots__ = ("_fused",)
     states: tuple[State, ...] = (OUTPUT,)
-    _cache: dict[int, FusedStep]  # the steps so far that ran as one function
+    _fused: dict[int, FusedStep]  # the steps so far that ran as one function
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls)
-        self._cache = {}
+        self._fused = {}
         return self
 
     def __init__(self, rho: int | None = None) -> None:
@@ -182,11 +183,11 @@ class StatefulRecurrent(AbstractRecurrent):
         fused = self._next_fused(step)
         if fused is None:
             return super()._forward_module(step)
-        self._cache[step] = fused
+        self._fused[step] = fused
         out_of_reach = step - int(self.rho) - 1
-        self._cache.pop(out_of_reach, None)
-        if isinstance(self._cache.get(step - 1), EvaluatedStep):
-            del self._cache[step - 1]  # only the last one of an evaluation is ever asked for
+        self._fused.pop(out_of_reach, None)
+        if isinstance(self._fused.get(step - 1), EvaluatedStep):
+            del self._fused[step - 1]  # only the last one of an evaluation is ever asked for
         self._gradOutputs[out_of_reach] = None
         self._drop_before(out_of_reach)
         return fused
@@ -200,7 +201,7 @@ class StatefulRecurrent(AbstractRecurrent):
         """The next step as one function; None where the module must run as it is."""
         if step == 1:
             return fused_step(self)
-        last = self._cache.get(step - 1)
+        last = self._fused.get(step - 1)
         if last is None or is_changed(self.recurrentModule):
             return None
         is_of_mode = isinstance(last, EvaluatedStep) != bool(self.train)
@@ -208,8 +209,8 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def _backward_module(self, step: int) -> Any:
         if self.train:
-            return self._cache.get(step) or super()._backward_module(step)
-        last = self._cache.pop(self.step - 1, None)
+            return self._fused.get(step) or super()._backward_module(step)
+        last = self._fused.pop(self.step - 1, None)
         if isinstance(last, EvaluatedStep):
             last.replay(self._before(self.step - 1, None))
         return super()._backward_module(step)
@@ -228,7 +229,7 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def forget(self) -> Any:
         super().forget()
-        self._cache = {}
+        self._fused = {}
         if self.train:
             self.cells = Table()
             self.gradCells = Table()

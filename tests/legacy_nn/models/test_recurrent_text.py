@@ -29,7 +29,7 @@ def lstm(x, weight, bias, h, c):
 
 
 def loaded(typename, **fields):
-    cls = nn.registry.class_for_reading(typename)
+    cls = nn.registry.variant_of(typename, fields) or nn.lookup(typename)
     value = cls.__new__(cls)
     value._load_fields(fields, 1)
     return value
@@ -105,15 +105,31 @@ def test_backward_starts_from_the_states_of_its_own_forward():
     assert difference(gradient, again) < 1e-12
 
 
-def test_files_of_both_projects_are_told_apart_by_their_fields():
-    plain = torch_rnn.LSTM(3, 4)
-    again = loaded("nn.LSTM", **vars(plain))
-    assert type(again) is torch_rnn.LSTM
-    assert again.torch_typename == "nn.LSTM"
-    net = torch_rnn.LanguageModel(["a", "b"], rnn_size=3)
-    assert type(loaded("nn.LanguageModel", **vars(net))) is torch_rnn.LanguageModel
-    captions = caption_model()
-    assert type(loaded("nn.LanguageModel", **vars(captions))) is neuraltalk.LanguageModel
+def test_files_of_both_projects_are_told_apart_by_their_fields(tmp_path):
+    mine, theirs = torch_rnn.LSTM(3, 4), nn.LSTM(3, 4)
+    for net in (mine, theirs):
+        path = tmp_path / "net.t7"
+        rl.save(nn.Sequential().add(net).add(nn.Tanh()), path)
+        read = rl.load(path)
+        assert type(read.get(1)) is type(net)
+        assert read.get(1).torch_typename == "nn.LSTM"
+        assert type(read.get(2)) is nn.Tanh
+    x = states(2, 5, 3)
+    rl.save([mine, mine], tmp_path / "twice.t7")
+    first, second = rl.load(tmp_path / "twice.t7")
+    assert first is second
+    assert difference(first.forward(x), mine.forward(x)) == 0
+    for net in (torch_rnn.LanguageModel(["a", "b"], rnn_size=3), caption_model()):
+        rl.save(net, tmp_path / "model.t7")
+        assert type(rl.load(tmp_path / "model.t7")) is type(net)
+    kept = rl.load(tmp_path / "twice.t7", classes={"nn.LSTM": rl.TorchObject})
+    assert kept[1].torch_typename == "nn.LSTM"
+
+
+def test_objects_from_lua_are_told_apart_too():
+    with rl.bridge.Lua() as lua:
+        mine = lua.execute("return ...", torch_rnn.LSTM(3, 4)).to_python()
+        assert type(mine) is torch_rnn.LSTM
 
 
 @pytest.mark.parametrize("kind", ["lstm", "rnn"])

@@ -18,7 +18,7 @@ def random(*shape):
 
 
 def loaded(typename, **fields):
-    cls = nn.registry.class_for_reading(typename)
+    cls = nn.registry.variant_of(typename, fields) or nn.lookup(typename)
     value = cls.__new__(cls)
     value._load_fields(fields, 1)
     return value

@@ -12,7 +12,7 @@ import relume as rl
 from relume.bridge import Lua
 
 RUN_MODULE = """
-local m, input, gradOutput, seed, backward = ...
+local m, input, gradOutput, seed, backward, second, lr = ...
 local results = {printed = tostring(m)}
 torch.manualSeed(seed or 0)
 local function copy(value)
@@ -23,10 +23,21 @@ local function copy(value)
 end
 results.output = copy(m:forward(input))
 if backward then
-   results.gradInput = m:backward(input, gradOutput)
+   results.gradInput = copy(m:backward(input, gradOutput))
    local _, gradients = m:parameters()
-   results.gradParams = gradients or {}
+   results.gradParams = copy(gradients or {})
    results.rng_next = torch.random()
+end
+if second then
+   torch.manualSeed(second.seed or 0)
+   results.second_output = copy(m:forward(second.input))
+   results.second_gradInput = copy(m:backward(second.input, second.gradOutput, second.scale))
+   local _, gradients = m:parameters()
+   results.second_gradParams = copy(gradients or {})
+end
+if lr then
+   m:updateParameters(lr)
+   results.updated = copy(m:parameters() or {})
 end
 return results
 """
@@ -64,7 +75,14 @@ def run(lua, case):
         )
     backward = not case.get("nobackward")
     return lua.execute(
-        RUN_MODULE, case.module, case.input, case.get("gradOutput"), case.get("seed"), backward
+        RUN_MODULE,
+        case.module,
+        case.input,
+        case.get("gradOutput"),
+        case.get("seed"),
+        backward,
+        case.get("second"),
+        case.get("lr"),
     )
 
 
@@ -77,6 +95,14 @@ def check_case(lua, case):
         if expected is None or (key == "gradInput" and case.get("nobackward")):
             continue
         assert difference(results.get(key), expected) <= tolerance, key
+    second = case.get("second")
+    if second is not None and case.protocol == "module":
+        for key in ("output", "gradInput", "gradParams"):
+            if second.get(key) is not None:
+                got = results.get(f"second_{key}")
+                assert difference(got, second[key]) <= tolerance, f"second {key}"
+    if case.get("updated") is not None:
+        assert difference(results.get("updated"), case.updated) <= tolerance, "updated"
     if case.get("printed") is not None:
         assert results.printed == case.printed
     if case.get("rng_next") is not None and results.get("rng_next") is not None:

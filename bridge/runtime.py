@@ -250,7 +250,7 @@ class Lua:
         if type(answer) is not tuple:  # no results
             return None, ()
         kinds = answer[0]
-        if kinds == b"E":
+        if kinds == b"!":
             raise self._error_from(*answer[1:])
         return kinds, answer[1:]
 
@@ -280,7 +280,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
             if owner is not None:
                 owner._interrupt = error
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-        return b"E", Handle(error), text.encode("utf-8", "replace")
+        return b"!", Handle(error), text.encode("utf-8", "replace")
 
     def guarded(function: Any) -> Any:
         def run(*args: Any) -> tuple[Any, ...]:

@@ -289,7 +289,7 @@ class Narrow(CopyingLayer):
 
     Args:
         dimension: counted from 1, from the end when negative.
-        index: the first slice, counted from 1, from the end when negative.
+        index: the first slice, counted from 1; when negative, all but the last `length` are taken.
         length: how many; -1 for all up to the last, -2 for all up to the last but one, ...
     """
 
@@ -304,7 +304,9 @@ class Narrow(CopyingLayer):
     def compute(self, input: Tensor) -> Tensor:
         dim = positive_dimension(self.dimension, input.ndim, None)
         size = input.shape[dim]
-        start = self.index - 1 if self.index > 0 else size + self.index
+        if self.index < 0:  # as in Torch7: all but the last `length`
+            return input.narrow(dim, 0, size - self.length)
+        start = self.index - 1
         length = self.length if self.length > 0 else size - start + self.length + 1
         return input.narrow(dim, start, length)
 

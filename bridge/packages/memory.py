@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ import relume as rl
 __all__ = ["at_address", "map_file"]
 
 # By half the name of a Torch7 class.
-DTYPES = {
+DTYPES: dict[str, Any] = {
     "Byte": np.uint8,
     "Char": np.int8,
     "Short": np.int16,
@@ -54,5 +55,5 @@ def map_file(path: str, element: str, shared: bool, size: int | None) -> rl.Stor
 def at_address(address: int, element: str, size: int) -> rl.Storage:
     """`size` elements of memory that somebody else owns and keeps alive."""
     dtype = np.dtype(DTYPES[element])
-    block = (ctypes.c_char * (size * dtype.itemsize)).from_address(address)
+    block: Any = (ctypes.c_char * (size * dtype.itemsize)).from_address(address)
     return rl.from_numpy(np.frombuffer(block, dtype)).storage()

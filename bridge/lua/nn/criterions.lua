@@ -183,12 +183,19 @@ function CrossEntropyCriterion:__init(weights, sizeAverage)
    self.lsm = nn.LogSoftMax()
    self.nll = nn.ClassNLLCriterion(weights, sizeAverage)
    self.sizeAverage = self.nll.sizeAverage
+   self.oldSizeAverage = self.sizeAverage
+end
+
+-- A change of the field is passed on; one that was made in `nll` itself stays.
+local function pass_average(self)
+   if self.oldSizeAverage ~= nil and self.sizeAverage == self.oldSizeAverage then return end
+   self.nll.sizeAverage, self.oldSizeAverage = self.sizeAverage, self.sizeAverage
 end
 
 function CrossEntropyCriterion:updateOutput(input, target)
    local rows = input:squeeze()
    target = type(target) == 'number' and target or target:squeeze()
-   self.nll.sizeAverage = self.sizeAverage
+   pass_average(self)
    self.output = self.nll:updateOutput(self.lsm:updateOutput(rows), target)
    return self.output
 end

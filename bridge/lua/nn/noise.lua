@@ -92,6 +92,7 @@ local RReLU = torch.class('nn.RReLU', 'nn.Module')
 
 function RReLU:__init(lower, upper, inplace)
    Module.__init(self)
+   self.train = true
    self.lower, self.upper = lower or 1 / 8, upper or 1 / 3
    self.noise = torch.Tensor()
    self.inplace = inplace or false

@@ -215,9 +215,10 @@ end
 
 local function narrow_place(self, input)
    local dimension = from_end(self.dimension, input:dim())
-   local length = self.length
-   if length < 0 then length = input:size(dimension) - self.index + self.length + 2 end
-   return dimension, from_end(self.index, input:size(dimension)), length
+   local size, length, index = input:size(dimension), self.length, self.index
+   if length < 0 then length = size - index + length + 2 end
+   if index < 0 then index, length = 1, size - length end  -- all but the last `length`
+   return dimension, index, length
 end
 
 function Narrow:updateOutput(input)

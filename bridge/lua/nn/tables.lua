@@ -249,7 +249,7 @@ function NarrowTable:updateGradInput(input, gradOutput)
 end
 
 local FlattenTable = new_class('FlattenTable', function(self)
-   self.output, self.gradInput = {}, {}
+   self.output, self.gradInput, self.input_map = {}, {}, {}
 end)
 local function flatten(value, list)
    if type(value) == 'table' then
@@ -259,8 +259,12 @@ local function flatten(value, list)
    end
    return list
 end
+-- The same elements as before stay in the same table.
 function FlattenTable:updateOutput(input)
-   self.output = flatten(input, {})
+   local list = flatten(input, {})
+   local same = #list == #self.output
+   for i = 1, #list do same = same and list[i] == self.output[i] end
+   if not same then self.output, self.input_map = list, {} end
    return self.output
 end
 function FlattenTable:updateGradInput(input, gradOutput)

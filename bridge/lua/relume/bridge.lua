@@ -11,7 +11,7 @@
 --    p  a Python function, o another Python object: lupa's handle
 --    i  a 64-bit integer as a string of digits
 --    r  (graphs only) the number of another object of the graph
--- A failed call answers with the kinds 'E'.
+-- A failed call answers with the kinds '!'.
 local ffi = require 'ffi'
 local class = require 'torch.class'
 local core = require 'relume.ffi'
@@ -43,7 +43,7 @@ local PythonError = {}
 local encode, decode
 
 local function raise_or_return(kinds, ...)
-   if kinds == 'E' then
+   if kinds == '!' then
       local handle, text = ...
       error(setmetatable({handle = handle, message = text}, PythonError), 0)
    end
@@ -199,12 +199,12 @@ local function finish(ok, ...)
    if ok then return encode(...) end
    local failure = ...
    if raw_type(failure) ~= 'table' then  -- the handler itself failed: no memory, no stack
-      return 'E', 'v', failure, ''
+      return '!', 'v', failure, ''
    end
    local kind, value = encode_one(failure.value)
    if getmetatable(failure.value) == PythonError then kind = 'x' end
    local text = kind ~= 'x' and kind ~= 'v' and tostring(failure.value) or nil
-   return 'E', kind, value, failure.stack, text
+   return '!', kind, value, failure.stack, text
 end
 
 function bridge.call(f, kinds, ...)

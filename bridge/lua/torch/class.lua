@@ -8,6 +8,7 @@ local metatables = {}  -- by name
 local names = {}       -- by metatable
 local constructors = {}  -- by metatable: the table that is called
 local classes = {}       -- metatables by constructor
+local userdata_metatables = setmetatable({}, {__index = function() end})
 local raw_type = type
 
 ----------------------------------------------------------------------------------------
@@ -34,9 +35,16 @@ local function metatable_of(value)
       return names[mt] and mt or nil
    elseif kind == 'cdata' then
       return class.metatable_of_cdata(value)
+   elseif kind == 'userdata' then
+      return userdata_metatables[getmetatable(value)]
    end
 end
 class.metatable_of = metatable_of
+
+-- Objects of the class `mt` may be userdata with another metatable: `#` asks only those.
+function class.register_userdata(userdata_metatable, mt)
+   userdata_metatables[userdata_metatable] = mt
+end
 
 -- Set below by tensors and storages, whose metatables cannot be asked for.
 local cdata_metatables = {}

@@ -119,6 +119,8 @@ function include(file, depth)
    return dofile(folder .. '/' .. file)
 end
 
+table.unpack = table.unpack or unpack
+
 -- Files and objects in them.
 require 'torch.file.DiskFile'
 require 'torch.file.MemoryFile'

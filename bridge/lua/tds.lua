@@ -1,0 +1,188 @@
+-- The `tds` package: tds.Hash, tds.Vec and tds.AtomicCounter. Here they are Lua tables inside; what
+-- matters to scripts is their face, their files and that tables put into them are converted.
+require 'torch'
+local class = require 'torch.class'
+
+tds = tds or {}
+
+local convert
+
+-- Entries and counts of all objects. The objects themselves are userdata: `#` asks these only.
+local data = setmetatable({}, {__mode = 'k'})
+local counts = setmetatable({}, {__mode = 'k'})
+
+local function new_class(name, get, set)
+   local mt = class.class(name)
+   local prototype = newproxy(true)
+   local meta = getmetatable(prototype)
+   class.register_userdata(meta, mt)
+
+   function meta.__index(self, key)
+      local value = get(self, key)
+      if value ~= nil then return value end
+      return class.find(mt, key)
+   end
+   function meta.__newindex(self, key, value) set(self, key, convert(value)) end
+   function meta.__len(self) return counts[self] end
+   function meta.__tostring(self) return mt.__tostring__(self) end
+
+   function mt.__factory()
+      local self = newproxy(prototype)
+      data[self], counts[self] = {}, 0
+      return self
+   end
+   return mt, meta
+end
+
+----------------------------------------------------------------------------------------
+
+local Hash, hash_meta = new_class('tds.Hash', function(self, key) return data[self][key] end,
+   function(self, key, value)
+      local entries = data[self]
+      local before, after = entries[key] ~= nil and 1 or 0, value ~= nil and 1 or 0
+      counts[self] = counts[self] + after - before
+      entries[key] = value
+   end)
+
+function Hash.new(values)
+   local self = Hash.__factory()
+   for key, value in pairs(values or {}) do self[key] = value end
+   return self
+end
+
+function Hash:pairs() return pairs(data[self]) end
+hash_meta.__pairs = Hash.pairs
+
+function Hash:__tostring__()
+   local lines = {('tds.Hash[%d]{'):format(#self)}
+   for key, value in pairs(data[self]) do
+      lines[#lines + 1] = ('%s : %s'):format(tostring(key), tostring(value))
+   end
+   lines[#lines + 1] = '}'
+   return table.concat(lines, '\n')
+end
+
+function Hash:write(file)
+   file:writeLong(#self)
+   for key, value in pairs(data[self]) do
+      file:writeObject(key)
+      file:writeObject(value)
+   end
+end
+
+function Hash:read(file)
+   for _ = 1, file:readLong() do
+      local key = file:readObject()
+      self[key] = file:readObject()
+   end
+end
+
+----------------------------------------------------------------------------------------
+
+local function check_place(key)
+   if type(key) ~= 'number' or key < 1 then error('Vec: an index must be a positive number', 4) end
+end
+
+local Vec, vec_meta = new_class('tds.Vec', function(self, key)
+   return type(key) == 'number' and data[self][key] or nil
+end, function(self, key, value)
+   check_place(key)
+   counts[self] = math.max(counts[self], key)
+   data[self][key] = value
+end)
+
+-- (a, b, ...) or ({a, b, ...})
+function Vec.new(...)
+   local self = Vec.__factory()
+   local values, count = {...}, select('#', ...)
+   if count == 1 and type(values[1]) == 'table' and not class.typename(values[1]) then
+      values = values[1]
+      count = #values
+   end
+   for i = 1, count do self[i] = values[i] end
+   counts[self] = count
+   return self
+end
+
+function Vec:insert(place, value)
+   if value == nil then place, value = #self + 1, place end
+   local entries = data[self]
+   for i = #self, place, -1 do entries[i + 1] = entries[i] end
+   counts[self] = math.max(#self + 1, place)
+   entries[place] = convert(value)
+end
+
+function Vec:remove(place)
+   local entries, count = data[self], #self
+   place = place or count
+   for i = place, count - 1 do entries[i] = entries[i + 1] end
+   entries[count] = nil
+   counts[self] = math.max(count - 1, 0)
+end
+
+function Vec:resize(size)
+   for i = size + 1, #self do data[self][i] = nil end
+   counts[self] = size
+end
+
+function Vec:sort(before) table.sort(data[self], before) end
+
+function Vec:concat(separator, first, last)
+   return table.concat(data[self], separator, first or 1, last or #self)
+end
+
+function Vec:pairs()
+   local i = 0
+   return function()
+      i = i + 1
+      if i <= #self then return i, self[i] end
+   end
+end
+vec_meta.__pairs, vec_meta.__ipairs = Vec.pairs, Vec.pairs
+
+function Vec:__tostring__()
+   local lines = {('tds.Vec[%d]{'):format(#self)}
+   for i = 1, #self do lines[#lines + 1] = ('%d : %s'):format(i, tostring(self[i])) end
+   lines[#lines + 1] = '}'
+   return table.concat(lines, '\n')
+end
+
+function Vec:write(file)
+   file:writeLong(#self)
+   for i = 1, #self do file:writeObject(self[i]) end
+end
+
+function Vec:read(file)
+   local count = file:readLong()
+   for i = 1, count do self[i] = file:readObject() end
+   counts[self] = count
+end
+
+tds.Hash, tds.Vec = class.getconstructortable 'tds.Hash', class.getconstructortable 'tds.Vec'
+tds.hash, tds.vec = tds.Hash, tds.Vec
+
+-- Plain tables become a Vec or a Hash.
+function convert(value)
+   if type(value) ~= 'table' or class.typename(value) then return value end
+   return #value > 0 and Vec.new(value) or Hash.new(value)
+end
+
+----------------------------------------------------------------------------------------
+
+local AtomicCounter = class.class 'tds.AtomicCounter'
+function AtomicCounter:__init() self.value = 0 end
+function AtomicCounter:set(value) self.value = value end
+function AtomicCounter:get() return self.value end
+function AtomicCounter:inc()
+   self.value = self.value + 1
+   return self.value - 1
+end
+function AtomicCounter:dec()
+   self.value = self.value - 1
+   return self.value + 1
+end
+tds.AtomicCounter = class.getconstructortable 'tds.AtomicCounter'
+
+function tds.type(value) return class.type(value) end
+
+return tds

@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 import reprlib
+import struct
 from collections.abc import Iterable
 from typing import Any
 
 from relume.converters.table import contents_text, unpacked
 
-__all__ = ["TorchObject"]
+__all__ = ["Payload", "TorchObject"]
+
+TAGS_WITH_NUMBERS = (3, 4, 7, 8)  # tables, objects and functions, in a file
+
+
+class Payload(bytes):
+    """What a class with a format of its own wrote, as it stands in a file.
+
+    Attributes:
+        index: the number of the object in that file; the data may have numbers of others in it.
+        form: (is ASCII, bytes of a C long, is big-endian) of that file.
+    """
+
+    index: int
+    form: tuple[bool, int, bool]
+
+    def objects_inside(self) -> int:
+        """How many objects its data brings along: those that have the numbers after its own."""
+        count, position = 0, 0
+        while True:
+            heads = [self._head(tag, self.index + count + 1) for tag in TAGS_WITH_NUMBERS]
+            found = [at for head in heads if (at := self.find(head, position)) >= 0]
+            if not found:
+                return count
+            count, position = count + 1, min(found)
+
+    def _head(self, tag: int, index: int) -> bytes:
+        is_ascii, _, big_endian = self.form
+        if is_ascii:
+            return b"%d\n%d\n" % (tag, index)
+        return struct.pack(">ii" if big_endian else "<ii", tag, index)
 
 
 class TorchObject:

@@ -74,6 +74,11 @@ class PythonEncoder {
     encoder_.write_elements(start, storage->dtype, count);
   }
 
+  // The arguments that make an encoder of the same form.
+  nb::tuple form() const {
+    const t7::Form& form = encoder_.form();
+    return nb::make_tuple(form.encoding == t7::Encoding::ascii, form.long_size, form.big_endian);
+  }
   void flush() { sink_.flush(); }
   int64_t written() const { return sink_.written(); }
 
@@ -143,6 +148,7 @@ void bind_t7_encoder(nb::module_& module) {
       .def("payload", &PythonEncoder::payload, nb::arg("bytes"), "Writes bytes as they are.")
       .def("elements", &PythonEncoder::elements, nb::arg("storage"), nb::arg("first"), nb::arg("count"),
            "Writes a count and so many elements of a storage.")
+      .def_prop_ro("form", &PythonEncoder::form, "(ascii, long_size, big_endian)")
       .def("flush", &PythonEncoder::flush, "Hands what is still in the buffer to the stream.")
       .def_prop_ro("written", &PythonEncoder::written, "Bytes written so far.");
 }

@@ -159,6 +159,8 @@ class PythonBuilder final : public t7::Builder {
 
   // (object, fields, version) of objects that have a Python class, children first.
   nb::list unfilled;
+  // (object, its number in the file) of those with data in a format of their own.
+  nb::list payloads;
   // (tensor or storage, class name) of those that were saved on a GPU.
   nb::list from_gpu;
 
@@ -255,9 +257,10 @@ class PythonBuilder final : public t7::Builder {
         .release()
         .ptr();
   }
-  void set_payload(Handle object, Handle value) override {
+  void set_payload(Handle object, Handle value, int32_t index) override {
     nb::object payload = nb::steal(as_object(value));
     if (is_plain(as_object(object))) {
+      payloads.append(nb::make_tuple(nb::handle(as_object(object)), index));
       set_field(as_object(object), classes_.object_fields, must(PyDict_New()));
       set_field(as_object(object), classes_.object_payload, payload.release().ptr());
     } else {
@@ -517,6 +520,7 @@ class FileReading {
     nb::dict result;
     result["objects"] = objects;
     result["unfilled"] = builder.unfilled;
+    result["payloads"] = builder.payloads;
     result["from_gpu"] = builder.from_gpu;
     result["class_counts"] = counts;
     result["left_over"] = left_over;

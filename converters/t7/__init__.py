@@ -26,7 +26,7 @@ from relume.converters.t7.origins import origin, remember_origin
 from relume.converters.t7.saving import dumps, save, save_all, write
 from relume.converters.table import EMPTY_ARRAY, EMPTY_HASH, FALSE_KEY, TRUE_KEY, Table
 from relume.converters.tds import TdsHash, TdsVec
-from relume.converters.torch_object import TorchObject
+from relume.converters.torch_object import Payload, TorchObject
 
 __all__ = [
     "TorchFile",
@@ -251,6 +251,14 @@ def _read(
         assert found is not None
     for value, name in found["from_gpu"]:
         remember_origin(value, name)
+    for object_, index in found["payloads"]:
+        object_.payload = payload = Payload(object_.payload)
+        payload.index = index
+        payload.form = (
+            found["encoding"] == "ascii",
+            found["long_size"],
+            found["byte_order"] == "big",
+        )
     root = found["objects"][0]
     for object_, fields, version in found["unfilled"]:
         _fill(object_, fields, version, root)

@@ -81,7 +81,8 @@ class Builder {
   virtual void set_fields(Handle object, Handle table) = 0;  // takes a table met elsewhere
   virtual Handle table_of_fields(Handle object) = 0;         // a new reference
   // What a class wrote that has a format of its own: one value, or bytes nobody can split.
-  virtual void set_payload(Handle object, Handle value) = 0;  // takes value
+  // `index` is the number of the object in the file.
+  virtual void set_payload(Handle object, Handle value, int32_t index) = 0;  // takes value
   virtual Handle bytes(std::string_view bytes) = 0;
 
   virtual Handle function(int tag, std::string_view bytecode) = 0;
@@ -110,7 +111,7 @@ class NullBuilder final : public Builder {
   void fill_fields(Handle, Entries) override {}
   void set_fields(Handle, Handle) override {}
   Handle table_of_fields(Handle) override { return nullptr; }
-  void set_payload(Handle, Handle) override {}
+  void set_payload(Handle, Handle, int32_t) override {}
   Handle bytes(std::string_view) override { return nullptr; }
   Handle function(int, std::string_view) override { return nullptr; }
   void set_upvalues(Handle, Handle) override {}

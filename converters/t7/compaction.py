@@ -27,16 +27,23 @@ class CompactArrays(Arrays):
     Args:
         objects: all that will be written; a first walk over them finds the tensors.
         forms: what the objects consist of.
+        file_form: (is ASCII, bytes of a C long, is big-endian) of the file.
         keep_gpu_types: as for `Arrays`.
     """
 
-    def __init__(self, objects: Iterable[Any], forms: ObjectForms, keep_gpu_types: bool) -> None:
+    def __init__(
+        self,
+        objects: Iterable[Any],
+        forms: ObjectForms,
+        file_form: tuple[bool, int, bool],
+        keep_gpu_types: bool = False,
+    ) -> None:
         super().__init__(keep_gpu_types)
         self._met: dict[Any, dict[int, View]] = {}  # by storage, then by the tensor's id
         self._needed_whole: set[Any] = set()
         self._plan: dict[int, View] | None = None
         # The walk holds what it makes, so that no id is given again.
-        self._walk = Writer(_C.T7Encoder(len, False, 8, False), self, forms)
+        self._walk = Writer(_C.T7Encoder(len, *file_form), self, forms)
         for obj in objects:
             self._walk.write(obj)
         self._plan = {}

@@ -46,7 +46,7 @@ bool Reader::take_payload(int64_t single_value_end) {
   }
   std::string data(static_cast<size_t>(end - start), '\0');
   decoder_.source().read(&data[0], data.size());
-  builder_.set_payload(frame.item.handle, builder_.bytes(data));
+  builder_.set_payload(frame.item.handle, builder_.bytes(data), frame.index);
   return true;
 }
 

@@ -435,8 +435,8 @@ bool Reader::open_torch_object(Item& item) {
     case ClassKind::generator:
       item = {ItemKind::object, builder_.object(info, version)};
       remember(index, item, at);
-      builder_.set_payload(item.handle,
-                           builder_.bytes(decoder_.read_chars(kGeneratorBytes, "a generator's state")));
+      builder_.set_payload(
+          item.handle, builder_.bytes(decoder_.read_chars(kGeneratorBytes, "a generator's state")), index);
       return false;
     case ClassKind::headed:
     case ClassKind::other:

@@ -44,7 +44,7 @@ class Reader {
     size_t first_entry = 0; // of a table's entries among `entries_`
     ClassInfo* info = nullptr;
     int64_t start = 0;      // where an object's own data begins
-    int32_t index = 0;      // of a table of fields
+    int32_t index = 0;      // of an object, or of a table of fields
     const EarlyLayout* layout = nullptr;  // of an early object
     size_t position = 0;                  // in the layout
     bool repeated = false;                // the values were in the object's table already

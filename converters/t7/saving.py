@@ -138,9 +138,12 @@ def write(
     check_choice("format", format, ("binary", "ascii"))
     check_choice("long_size", long_size, (8, 4))
     check_choice("byte_order", byte_order, ("little", "big"))
+    form = (format == "ascii", long_size, byte_order == "big")
     forms = ObjectForms(classes, keep_gpu_types)
-    arrays = CompactArrays(objects, forms, keep_gpu_types) if compact else Arrays(keep_gpu_types)
-    encoder = _C.T7Encoder(stream.write, format == "ascii", long_size, byte_order == "big")
+    arrays = (
+        CompactArrays(objects, forms, form, keep_gpu_types) if compact else Arrays(keep_gpu_types)
+    )
+    encoder = _C.T7Encoder(stream.write, *form)
     writer = Writer(encoder, arrays, forms)
     for obj in objects:
         writer.write(obj)

@@ -24,6 +24,7 @@ from relume.converters.t7.arrays import Arrays, View
 from relume.converters.t7.objects import Fields, ObjectForms
 from relume.converters.table import Table
 from relume.converters.tds import TdsHash, TdsVec
+from relume.converters.torch_object import Payload
 
 __all__ = ["Writer"]
 
@@ -134,8 +135,26 @@ class Writer:
         self._kept.append(form)
         self._write_class(form.typename, form.version)
         if form.payload is not None:
-            return self._encoder.payload(form.payload)
+            return self._write_payload(form.payload, self._indices[id(value)])
         self._open.append((value, iter(form.parts)))
+
+    def _write_payload(self, payload: bytes, index: int) -> None:
+        """Data whose format nobody knows: it is right only where it stood."""
+        if isinstance(payload, Payload) and payload:
+            if payload.form != self._encoder.form:
+                raise ValueError(
+                    "its class wrote it in a format of its own, which can only be written in the "
+                    f"form of the file it came from: {form_text(payload.form)}"
+                )
+            inside = payload.objects_inside()
+            if inside and payload.index != index:
+                raise ValueError(
+                    "its class wrote it in a format of its own, with other objects by number; that "
+                    f"can only be written as object number {payload.index} of a file, as it was, "
+                    f"and this would be number {index}"
+                )
+            self._count += inside
+        self._encoder.payload(payload)
 
     # ---- tensors ----
 
@@ -214,7 +233,7 @@ class Writer:
     def _note_problem(self, value: Any, reason: str) -> None:
         """Goes on to find all problems, but writes nothing more."""
         self._problems[self._path_of(value)] = reason
-        self._encoder = _C.T7Encoder(len, False, 8, False)  # `len` takes all bytes and forgets them
+        self._encoder = _C.T7Encoder(len, *self._encoder.form)  # `len` takes bytes and forgets them
         if len(self._problems) == MOST_PROBLEMS:
             raise UnwritableError(self._problems)
 
@@ -228,6 +247,14 @@ class Writer:
         if len(steps) > 2 * STEPS_AT_EACH_END:
             steps[STEPS_AT_EACH_END:-STEPS_AT_EACH_END] = ["..."]
         return "root" + "".join(steps)
+
+
+def form_text(form: tuple[bool, int, bool]) -> str:
+    """The options of `save` that give a form."""
+    is_ascii, long_size, big_endian = form
+    order = "big" if big_endian else "little"
+    binary = f'format="binary", long_size={long_size}, byte_order="{order}"'
+    return 'format="ascii"' if is_ascii else binary
 
 
 def check_keys(pairs: Pairs) -> None:

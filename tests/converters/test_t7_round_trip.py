@@ -133,3 +133,27 @@ def assert_stable(file: t7.TorchFile, classes: dict | None = None) -> None:
         again = t7.loads(other, classes=classes)
         # 9 and 17 digits are enough for every number but the payload of a NaN.
         assert rl.dumps(again, **form) == other
+
+
+def test_data_in_a_format_of_its_own_stays_where_it_is_right():
+    raw = rl.load(TESTS / "data" / "t7" / "classes" / "custom_write.t7")
+    with pytest.raises(rl.converters.UnwritableError, match='format="binary", long_size=8'):
+        rl.dumps(raw, format="ascii")
+    inside = raw.payload.objects_inside()
+    if inside:
+        with pytest.raises(rl.converters.UnwritableError, match="as object number 1 of a file"):
+            rl.dumps([raw])
+    assert t7.loads(rl.dumps(raw)).payload == raw.payload
+
+
+def test_numbers_of_objects_inside_such_data_are_not_given_again():
+    header = b"\x04\0\0\0\x01\0\0\0\x03\0\0\0V 1\x06\0\0\0my.Raw"
+    inner = b"\x2a\0\0\0" + b"\x03\0\0\0\x02\0\0\0\0\0\0\0" + b"\x03\0\0\0\x03\0\0\0\0\0\0\0"
+    raw = rl.loads(header + inner)
+    assert raw.payload == inner
+    assert raw.payload.objects_inside() == 2
+    stream = io.BytesIO()
+    t7.write([raw, []], stream)
+    assert stream.getvalue() == header + inner + b"\x03\0\0\0\x04\0\0\0\0\0\0\0"
+    with pytest.raises(rl.converters.UnwritableError, match=r"root\[2\].*number 1 .*number 3"):
+        rl.dumps([[], raw])

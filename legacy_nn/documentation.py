@@ -30,6 +30,7 @@ PACKAGES = {
     "relume.legacy_nn.rnn.": "rnn",
     "relume.legacy_nn.dpnn.": "dpnn",
     "relume.legacy_nn.cudnn.": "cudnn",
+    "relume.legacy_nn.packages.nnx_": "nnx",
 }
 BEGINNING = """# The classes of `legacy_nn`
 

@@ -227,6 +227,9 @@ class Profile(Decorator):
         self.summedBwdTime: float = 0
         self.timer = TorchObject("torch.Timer", {})
 
+    def compute(self, input: Activation) -> Activation:
+        return super().compute(input)  # the modern face is not timed
+
     def updateOutput(self, input: Activation) -> Activation:
         start = time.perf_counter()
         output = super().updateOutput(input)

@@ -155,10 +155,17 @@ def collapse_clones(root: Any) -> Any:
     """
     replacements: dict[int, Any] = {}
     for group in find_clones(root):
+        if has_steps(group.cell):
+            continue
         for module in group.modules:
             replacements[id(module)] = CellUse(group.cell)
         group.cell.clearState()
     return replace_everywhere(root, replacements)
+
+
+def has_steps(cell: Any) -> bool:
+    """Does a cell hold recurrent modules, which all its clones share and which count steps?"""
+    return any(getattr(module, "keeps_its_steps", False) for module in cell.walk())
 
 
 def expand_clones(root: Any) -> Any:

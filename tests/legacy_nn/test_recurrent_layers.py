@@ -548,3 +548,15 @@ def test_shared_parameters_are_those_of_all_steps(name):
     net.forward(x)
     net.share(other, "weight", "bias", "gradWeight", "gradBias")
     assert difference(net.forward(x), other.forward(x)) < CLOSE
+
+
+@pytest.mark.parametrize("name", ["FastLSTM", "stack", "masked", "Recurrent"])
+def test_collapsed_clones_train_on(name):
+    net, x, g = NETS[name](), sequence(), sequence(features=4)
+    expected = run(net, x, g)
+    nn.collapse_clones(net)
+    net.forget()
+    assert difference(run(net, x, g), expected) < CLOSE
+    nn.expand_clones(net)
+    net.forget()
+    assert difference(run(net, x, g), expected) < CLOSE

@@ -34,7 +34,8 @@ class AbstractRecurrent(Container):
         rho: how many steps gradients go back at most.
     """
 
-    __slots__ = ("_evaluating_since", "_is_tied")
+    __slots__ = ("_dropped", "_evaluating_since", "_is_tied")
+    _dropped: int  # the last step of which nothing is kept
     _evaluating_since: int  # the first step of this evaluation
     _is_tied: bool  # do the clones have the parameters of the original for certain?
     keeps_its_steps = True
@@ -51,6 +52,7 @@ class AbstractRecurrent(Container):
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls)
+        self._dropped = 0
         self._evaluating_since = 1
         self._is_tied = False
         return self
@@ -122,14 +124,19 @@ class AbstractRecurrent(Container):
         if oldest > 0 and clones.get(self.step) is None:
             for table in (clones, self._gradOutputs):
                 table[self.step], table[oldest] = table.get(oldest), None
-        self._drop_before(oldest)
         return self
 
-    def _drop_before(self, step: int) -> None:
-        """Forgets what is kept of the step before one that is out of reach."""
-        if step > 1:
-            self.outputs[step - 1] = None
-            self.gradInputs[step - 1] = None
+    def _step_tables(self) -> list[Table]:
+        """What is kept of every step, apart from its clone."""
+        return [self.outputs, self.gradInputs, self.gradOutputs]
+
+    def _drop_out_of_reach(self) -> None:
+        """Forgets the steps that no backward call will come to."""
+        last = int(self.step - self.rho) - 2
+        for step in range(self._dropped + 1, last + 1):
+            for table in self._step_tables():
+                table[step] = None
+        self._dropped = max(self._dropped, last)
 
     def _copies(self) -> list[Any]:
         """The step clones that are not among `modules` themselves."""
@@ -155,6 +162,7 @@ class AbstractRecurrent(Container):
         self._hand_on_mask(module)
         output = self._run_step(module, "forward", self._given(step, input))
         self.output = self._keep_output(step, output)
+        self._drop_out_of_reach()
         self.step = step + 1
         self.__dict__.pop("updateGradInputStep", None)
         self.__dict__.pop("accGradParametersStep", None)
@@ -261,6 +269,7 @@ class AbstractRecurrent(Container):
             for name in ("sharedClones", "_gradOutputs"):
                 self.__dict__[name] = without_gaps(self.__dict__.get(name) or Table())
         self.step = 1
+        self._dropped = 0
         self._evaluating_since = 1
         return self
 

@@ -188,9 +188,13 @@ class StatefulRecurrent(AbstractRecurrent):
         self._fused.pop(out_of_reach, None)
         if isinstance(self._fused.get(step - 1), EvaluatedStep):
             del self._fused[step - 1]  # only the last one of an evaluation is ever asked for
-        self._gradOutputs[out_of_reach] = None
-        self._drop_before(out_of_reach)
         return fused
+
+    def _step_tables(self) -> list[Table]:
+        own = [self._gradOutputs] if self._fused else []
+        for state in self.states:
+            own += [getattr(self, state.values), getattr(self, state.gradients)]
+        return [*own, self.gradInputs]
 
     def _run_step(self, module: Any, method: str, *arguments: Any) -> Activation:
         if isinstance(module, FusedStep):

@@ -560,3 +560,21 @@ def test_collapsed_clones_train_on(name):
     nn.expand_clones(net)
     net.forget()
     assert difference(run(net, x, g), expected) < CLOSE
+
+
+@pytest.mark.parametrize("name", ["LSTM", "FastLSTM", "GRU", "Recurrent", "stack", "masked"])
+@pytest.mark.parametrize("is_training", [True, False])
+def test_a_sequence_without_end_keeps_only_what_is_in_reach(name, is_training):
+    net, x, g = NETS[name]().remember("both"), sequence(time=3), sequence(time=3, features=4)
+    if not is_training:
+        net.evaluate()
+    cells = [m for m in net.listModules() if isinstance(m, nn.AbstractRecurrent)]
+    for _ in range(8):
+        net.forward(x)
+        if is_training:
+            net.backward(x, g)
+    for cell in cells:
+        assert cell.step == 25
+        tables = [value for value in vars(cell).values() if isinstance(value, rl.Table)]
+        assert max(len(table.items()) for table in tables) <= 6
+        assert not hasattr(cell, "_fused") or len(cell._fused) <= 5

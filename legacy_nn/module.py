@@ -69,7 +69,15 @@ class Module(RecurrentMethods, TrainingMethods):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_keeps_tape", "_lua_functions", "_origin", "_record")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_keeps_tape",
+        "_kept",
+        "_lua_functions",
+        "_origin",
+        "_record",
+    )
 
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
@@ -79,6 +87,7 @@ class Module(RecurrentMethods, TrainingMethods):
     train: bool = True
     shared: bool
 
+    _kept: Any  # what a class keeps for itself: no field, and not copied
     _record: Record | None
     _lua_functions: dict[str, Any] | None
     _origin: str | None
@@ -101,6 +110,7 @@ class Module(RecurrentMethods, TrainingMethods):
 
     def __new__(cls, *arguments: Any, **named: Any) -> Module:
         self = object.__new__(cls)
+        self._kept = None
         self._record = None
         self._lua_functions = None
         self._origin = None

@@ -19,6 +19,29 @@ UNLIMITED = 99999
 STEP_TABLES = ("outputs", "gradInputs", "_gradOutputs", "gradOutputs", "sharedClones")
 
 
+class StepMemory:
+    """What a recurrent module keeps that is no field of the Torch object.
+
+    Attributes:
+        dropped: the last step of which nothing is kept.
+        evaluating_since: the first step of this evaluation.
+        is_tied: do the clones have the parameters of the original for certain?
+        fused: the steps that ran as one function, by number (see `fused_steps`).
+    """
+
+    __slots__ = ("dropped", "evaluating_since", "fused", "is_tied")
+
+    def __init__(self) -> None:
+        self.is_tied = False
+        self.forget()
+
+    def forget(self) -> None:
+        """The next step is the first one."""
+        self.dropped = 0
+        self.evaluating_since = 1
+        self.fused: dict[int, Any] = {}
+
+
 @register("nn.AbstractRecurrent")
 class AbstractRecurrent(Container):
     """The base of recurrent modules: every `forward` is the next step of a sequence.
@@ -34,10 +57,7 @@ class AbstractRecurrent(Container):
         rho: how many steps gradients go back at most.
     """
 
-    __slots__ = ("_dropped", "_evaluating_since", "_is_tied")
-    _dropped: int  # the last step of which nothing is kept
-    _evaluating_since: int  # the first step of this evaluation
-    _is_tied: bool  # do the clones have the parameters of the original for certain?
+    _kept: StepMemory
     keeps_its_steps = True
     rho: float
     step: int
@@ -52,9 +72,7 @@ class AbstractRecurrent(Container):
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls)
-        self._dropped = 0
-        self._evaluating_since = 1
-        self._is_tied = False
+        self._kept = StepMemory()
         return self
 
     def __init__(self, rho: int | None = None) -> None:
@@ -79,7 +97,7 @@ class AbstractRecurrent(Container):
 
     def _keep_output(self, step: int, output: Activation) -> Activation:
         """Keeps what the module of a step gave; returns the output of the step."""
-        self.outputs[step] = self._kept(self.outputs, step, output)
+        self.outputs[step] = self._shared_in_evaluation(self.outputs, step, output)
         return output
 
     def _output_gradient(self, step: int, gradOutput: Activation) -> Activation:
@@ -133,10 +151,10 @@ class AbstractRecurrent(Container):
     def _drop_out_of_reach(self) -> None:
         """Forgets the steps that no backward call will come to."""
         last = int(self.step - self.rho) - 2
-        for step in range(self._dropped + 1, last + 1):
+        for step in range(self._kept.dropped + 1, last + 1):
             for table in self._step_tables():
                 table[step] = None
-        self._dropped = max(self._dropped, last)
+        self._kept.dropped = max(self._kept.dropped, last)
 
     def _copies(self) -> list[Any]:
         """The step clones that are not among `modules` themselves."""
@@ -145,10 +163,10 @@ class AbstractRecurrent(Container):
         return [clone for clone in clones if isinstance(clone, Module)]
 
     def tie_clones(self) -> None:
-        if not self._is_tied:
+        if not self._kept.is_tied:
             for clone in AbstractRecurrent._copies(self):
                 tie(clone, self.recurrentModule)
-            self._is_tied = True
+            self._kept.is_tied = True
 
     # ---- forward ----
 
@@ -186,11 +204,11 @@ class AbstractRecurrent(Container):
                 module.setZeroMask(False)
         return self
 
-    def _kept(self, table: Table, step: int, value: Activation) -> Activation:
+    def _shared_in_evaluation(self, table: Table, step: int, value: Activation) -> Activation:
         """In evaluation all steps keep their values in one memory, as in Torch7."""
         if self.train or not isinstance(value, Tensor):
             return value
-        before = table.get(step - 1) if step > self._evaluating_since else None
+        before = table.get(step - 1) if step > self._kept.evaluating_since else None
         if isinstance(before, Tensor) and before.shape == value.shape:
             return before.copy_(value)
         return value.clone()
@@ -269,8 +287,7 @@ class AbstractRecurrent(Container):
             for name in ("sharedClones", "_gradOutputs"):
                 self.__dict__[name] = without_gaps(self.__dict__.get(name) or Table())
         self.step = 1
-        self._dropped = 0
-        self._evaluating_since = 1
+        self._kept.forget()
         return self
 
     def clearState(self) -> Any:
@@ -301,7 +318,7 @@ class AbstractRecurrent(Container):
 
     def share(self, other: Any, *fields: str) -> Any:
         super().share(other, *fields)
-        self._is_tied = False
+        self._kept.is_tied = False
         return self
 
     def replace_children(self, function: Callable[[Any], Any]) -> None:
@@ -322,7 +339,7 @@ class AbstractRecurrent(Container):
             for module in clone.walk():
                 module._record = None  # what only a backward in training would need
         if self.train:
-            self._evaluating_since = int(self.step)
+            self._kept.evaluating_since = int(self.step)
         return super().evaluate()
 
     def type(self, typename: str | None = None, tensorCache: Any = None) -> Any:

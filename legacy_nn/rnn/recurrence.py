@@ -124,7 +124,7 @@ class Recurrent(AbstractRecurrent):
         return [*super()._copies(), self.initialModule]
 
     def tie_clones(self) -> None:
-        if not self._is_tied:
+        if not self._kept.is_tied:
             parts = self.initialModule.modules
             tie(parts[0], self.inputModule)
             tie(parts[2], self.transferModule)

@@ -37,14 +37,7 @@ class StatefulRecurrent(AbstractRecurrent):
     state.
     """
 
-    __slots__ = ("_fused",)
     states: tuple[State, ...] = (OUTPUT,)
-    _fused: dict[int, FusedStep]  # the steps so far that ran as one function
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        self: Any = super().__new__(cls)
-        self._fused = {}
-        return self
 
     def __init__(self, rho: int | None = None) -> None:
         super().__init__(rho or 9999)
@@ -153,7 +146,7 @@ class StatefulRecurrent(AbstractRecurrent):
         values = self._as_list(output)
         for state, value in zip(self.states, values, strict=True):
             table = getattr(self, state.values)
-            table[step] = self._kept(table, step, value)
+            table[step] = self._shared_in_evaluation(table, step, value)
         return values[0]
 
     def _output_gradient(self, step: int, gradOutput: Activation) -> Activation:
@@ -183,15 +176,15 @@ class StatefulRecurrent(AbstractRecurrent):
         fused = self._next_fused(step)
         if fused is None:
             return super()._forward_module(step)
-        self._fused[step] = fused
+        self._kept.fused[step] = fused
         out_of_reach = step - int(self.rho) - 1
-        self._fused.pop(out_of_reach, None)
-        if isinstance(self._fused.get(step - 1), EvaluatedStep):
-            del self._fused[step - 1]  # only the last one of an evaluation is ever asked for
+        self._kept.fused.pop(out_of_reach, None)
+        if isinstance(self._kept.fused.get(step - 1), EvaluatedStep):
+            del self._kept.fused[step - 1]  # only the last one of an evaluation is ever asked for
         return fused
 
     def _step_tables(self) -> list[Table]:
-        own = [self._gradOutputs] if self._fused else []
+        own = [self._gradOutputs] if self._kept.fused else []
         for state in self.states:
             own += [getattr(self, state.values), getattr(self, state.gradients)]
         return [*own, self.gradInputs]
@@ -205,7 +198,7 @@ class StatefulRecurrent(AbstractRecurrent):
         """The next step as one function; None where the module must run as it is."""
         if step == 1:
             return fused_step(self)
-        last = self._fused.get(step - 1)
+        last = self._kept.fused.get(step - 1)
         if last is None or is_changed(self.recurrentModule):
             return None
         is_of_mode = isinstance(last, EvaluatedStep) != bool(self.train)
@@ -213,8 +206,8 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def _backward_module(self, step: int) -> Any:
         if self.train:
-            return self._fused.get(step) or super()._backward_module(step)
-        last = self._fused.pop(self.step - 1, None)
+            return self._kept.fused.get(step) or super()._backward_module(step)
+        last = self._kept.fused.pop(self.step - 1, None)
         if isinstance(last, EvaluatedStep):
             last.replay(self._before(self.step - 1, None))
         return super()._backward_module(step)
@@ -233,7 +226,6 @@ class StatefulRecurrent(AbstractRecurrent):
 
     def forget(self) -> Any:
         super().forget()
-        self._fused = {}
         if self.train:
             self.cells = Table()
             self.gradCells = Table()

@@ -577,4 +577,4 @@ def test_a_sequence_without_end_keeps_only_what_is_in_reach(name, is_training):
         assert cell.step == 25
         tables = [value for value in vars(cell).values() if isinstance(value, rl.Table)]
         assert max(len(table.items()) for table in tables) <= 6
-        assert not hasattr(cell, "_fused") or len(cell._fused) <= 5
+        assert len(cell._kept.fused) <= 5

@@ -108,7 +108,7 @@ def test_clones_of_a_file_without_gradients_add_up_to_one():
             for name in ("gradWeight", "gradBias"):
                 vars(module).pop(name, None)
     cell._load_fields(dict(vars(cell)))
-    cell._is_tied = False  # as an object fresh from a file
+    cell._kept.is_tied = False  # as an object fresh from a file
     net.forget()
     net.zeroGradParameters()
     net.forward(x)

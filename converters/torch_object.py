@@ -18,18 +18,18 @@ class Payload(bytes):
     """What a class with a format of its own wrote, as it stands in a file.
 
     Attributes:
-        index: the number of the object in that file; the data may have numbers of others in it.
+        number: that of the object in that file; the data may have numbers of others in it.
         form: (is ASCII, bytes of a C long, is big-endian) of that file.
     """
 
-    index: int
+    number: int
     form: tuple[bool, int, bool]
 
     def objects_inside(self) -> int:
         """How many objects its data brings along: those that have the numbers after its own."""
         count, position = 0, 0
         while True:
-            heads = [self._head(tag, self.index + count + 1) for tag in TAGS_WITH_NUMBERS]
+            heads = [self._head(tag, self.number + count + 1) for tag in TAGS_WITH_NUMBERS]
             found = [at for head in heads if (at := self.find(head, position)) >= 0]
             if not found:
                 return count

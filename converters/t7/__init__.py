@@ -253,7 +253,7 @@ def _read(
         remember_origin(value, name)
     for object_, index in found["payloads"]:
         object_.payload = payload = Payload(object_.payload)
-        payload.index = index
+        payload.number = index
         payload.form = (
             found["encoding"] == "ascii",
             found["long_size"],

@@ -449,6 +449,7 @@ bool Reader::open_torch_object(Item& item) {
         const bool is_bare = info.name == "nn.DataParallelTable" && version < 2;
         const bool has_header = info.kind == ClassKind::headed && !is_bare;
         push(FrameKind::object, item, has_header ? 2 : 1, &info);
+        frames_.back().index = index;
       }
       return true;
   }

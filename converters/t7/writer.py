@@ -147,10 +147,10 @@ class Writer:
                     f"form of the file it came from: {form_text(payload.form)}"
                 )
             inside = payload.objects_inside()
-            if inside and payload.index != index:
+            if inside and payload.number != index:
                 raise ValueError(
                     "its class wrote it in a format of its own, with other objects by number; that "
-                    f"can only be written as object number {payload.index} of a file, as it was, "
+                    f"can only be written as object number {payload.number} of a file, as it was, "
                     f"and this would be number {index}"
                 )
             self._count += inside

@@ -176,6 +176,10 @@ class IndexLinear(Module):
         self.bias = new_parameter(outputSize) if bias is None else bias
         self.gradWeight = new_parameter(0)
         self.gradBias = new_parameter(outputSize)
+        for name in ("lkeys", "lvalues", "sizesCache", "cumSumSizesCache"):
+            vars(self)[name] = nested.table([])  # which Torch7 works with
+        for name in ("gradWeightBuffer", "normalizedValues", "valuesBuffer"):
+            vars(self)[name] = new_parameter(0)
         self._forget()
 
     def _forget(self) -> None:

@@ -42,6 +42,7 @@ activation: ReLU
         self.e1x1 = e1x1
         self.e3x3 = e3x3
         self.activation = activation
+        self.module = block
         self.squeeze = squeeze
         self.expand = expand
 

@@ -9,6 +9,10 @@ from relume import Tensor
 from relume.autograd import enable_grad, no_grad
 from relume.optim.line_search import Point, strong_wolfe
 from relume.optim.optimizer import Closure, Optimizer, settings_of
+from relume.optim.quasi_newton import quasi_newton_direction
+
+_MAX_STEPS = 25  # of a line search
+_SMALLEST_BRACKET = 1e-9
 
 
 class LBFGS(Optimizer):
@@ -163,17 +167,7 @@ class LBFGS(Optimizer):
             steps.append(step)
             inverses.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change).item()
-        direction = -gradient
-        weights = []
-        for change, step, inverse in zip(
-            reversed(changes), reversed(steps), reversed(inverses), strict=True
-        ):
-            weights.append(step.dot(direction).item() * inverse)
-            direction.add_(change, alpha=-weights[-1])
-        direction.mul_(state["H_diag"])
-        for change, step, inverse in zip(changes, steps, inverses, strict=True):
-            direction.add_(step, alpha=weights.pop() - change.dot(direction).item() * inverse)
-        return direction
+        return quasi_newton_direction(gradient, steps, changes, inverses, state["H_diag"])
 
     def _search(
         self, evaluate: Any, here: Point, direction: Tensor, length: float
@@ -188,7 +182,12 @@ class LBFGS(Optimizer):
                 parameter.copy_(value)
             return Point(length, loss, gradient, gradient.dot(direction).item())
 
-        return strong_wolfe(at, here, length, _largest(direction))
+        largest = _largest(direction)
+
+        def is_small(low: Point, high: Point, moved: bool) -> bool:
+            return abs(low.length - high.length) * largest < _SMALLEST_BRACKET
+
+        return strong_wolfe(at, here, length, is_small, max_steps=_MAX_STEPS)
 
 
 def _largest(vector: Tensor) -> float:

@@ -9,6 +9,7 @@ namespace {
 constexpr double kLn2 = 0.69314718055994530942;
 constexpr double kLn10 = 2.30258509299404568402;
 constexpr double kTwoOverRootPi = 1.12837916709551257390;
+constexpr double kDegree = 3.14159265358979323846 / 180;
 
 const OpFunction full_op{"full"};
 
@@ -175,6 +176,21 @@ const Derive derive_erf{"erf", {
     {0, saves(0), [](Backward& b) {
        return b.grad() * ops::exp(-ops::square(b.in(0))) * kTwoOverRootPi;
      }}}};
+
+// At the origin the distance has no slope: a gradient of 0, not of 0 / 0.
+template <int argument>
+Tensor hypot_backward(Backward& b) {
+  const Tensor out = b.out(), zero = ops::eq(out, 0);
+  return ops::where(zero, 0, b.grad() * b.in(argument) / ops::where(zero, 1, out));
+}
+const Derive derive_hypot{"hypot", {
+    {0, saves(0) | saves_output(), hypot_backward<0>},
+    {1, saves(1) | saves_output(), hypot_backward<1>}}};
+
+const Derive derive_deg2rad{"deg2rad", {
+    {0, saves_nothing, [](Backward& b) { return b.grad() * kDegree; }}}};
+const Derive derive_rad2deg{"rad2deg", {
+    {0, saves_nothing, [](Backward& b) { return b.grad() * (1 / kDegree); }}}};
 
 }  // namespace
 }  // namespace relume

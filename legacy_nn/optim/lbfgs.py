@@ -7,6 +7,7 @@ from typing import Any
 from relume import Tensor
 from relume.converters import Table
 from relume.legacy_nn.optim.settings import Function, Settings, number, prepare
+from relume.optim.quasi_newton import quasi_newton_direction
 
 
 def lbfgs(
@@ -88,15 +89,7 @@ def _direction(g: Tensor, state: Settings, memory: int) -> Tensor:
     _remember(g - state["g_old"], state["d"] * state["t"], state, memory)
     steps, changes = state["old_dirs"].as_list(), state["old_stps"].as_list()
     inverses = [1 / y.dot(s).item() for y, s in zip(changes, steps, strict=True)]
-    weights = [0.0] * len(steps)
-    q = -g
-    for i in reversed(range(len(steps))):
-        weights[i] = steps[i].dot(q).item() * inverses[i]
-        q = q.add(changes[i], alpha=-weights[i])
-    q = q * state["Hdiag"]
-    for i, (change, step) in enumerate(zip(changes, steps, strict=True)):
-        q = q.add(step, alpha=weights[i] - change.dot(q).item() * inverses[i])
-    return q
+    return quasi_newton_direction(g, steps, changes, inverses, state["Hdiag"])
 
 
 def _remember(change: Tensor, step: Tensor, state: Settings, memory: int) -> None:

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "tensor/copy.h"
 #include "tensor/elementwise.h"
+#include "tensor/ops.h"
 
 namespace relume {
 namespace {
@@ -74,6 +76,30 @@ void add_product_kernel(Call& call) {
   apply(call, {function, compute, compute, call.arguments, 3, &value, 1});
 }
 
+// The element times a number.
+void scale(Call& call, double factor) {
+  const Value operands[] = {call.value(0), factor};
+  const DType compute = floating_type(call.body(0)->dtype);
+  apply(call, {Function::mul, compute, compute, operands, 2});
+}
+void deg2rad_cpu(Call& call) { scale(call, 3.14159265358979323846 / 180); }
+void rad2deg_cpu(Call& call) { scale(call, 180 / 3.14159265358979323846); }
+
+void rsub_cpu(Call& call) {
+  call.set_output(0, ops::sub(call.value(1), ops::mul(call.value(0), call.value(2))));
+}
+
+void float_power_cpu(Call& call) {
+  const DType dtype = is_complex(common_type(call.arguments, 2)) ? DType::complex128 : DType::float64;
+  const auto wide = [&](const Value& value) {
+    if (value.is_tensor()) return ops::to_dtype(value, dtype);
+    const Tensor number = empty({}, dtype);
+    fill(number, value);
+    return number;
+  };
+  call.set_output(0, ops::pow(wide(call.value(0)), wide(call.value(1))));
+}
+
 const Register register_add{
     "add(Tensor|Scalar input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
     "input + alpha * other, element by element.", {Trait::elementwise}, add_cpu};
@@ -129,6 +155,17 @@ const Register register_lerp{
     "lerp(Tensor input, Tensor end, Tensor|Scalar weight) -> Tensor",
     "input + weight * (end - input), element by element.", {Trait::elementwise},
     elementwise_kernel<Function::lerp, TypeRule::floating, 3>};
+const Register composed[] = {
+    {"rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
+     "other - alpha * input, element by element.", {Trait::composite}, rsub_cpu},
+    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
+     "input to the power of exponent, in float64.", {Trait::composite}, float_power_cpu},
+    {"hypot(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
+     "sqrt(input**2 + other**2), without overflow.", {Trait::elementwise},
+     elementwise_kernel<Function::hypot, TypeRule::floating, 2>},
+    {"deg2rad(Tensor input) -> Tensor", "Degrees in radians.", {Trait::elementwise}, deg2rad_cpu},
+    {"rad2deg(Tensor input) -> Tensor", "Radians in degrees.", {Trait::elementwise}, rad2deg_cpu},
+};
 
 }  // namespace
 }  // namespace relume

@@ -74,7 +74,7 @@ def test_line_search_finds_what_the_wolfe_conditions_ask():
             return Point(t, value, rl.zeros(1), slope)
 
         here = at(0.0)
-        found, evaluations = strong_wolfe(at, here, 1.0, 1.0)
+        found, evaluations = strong_wolfe(at, here, 1.0, lambda low, high, moved: False)
         assert found.loss <= here.loss + 1e-4 * found.length * here.slope
         assert abs(found.slope) <= 0.9 * abs(here.slope) and evaluations <= 26
 

@@ -1,4 +1,4 @@
-"""Arithmetic that few programs need, against NumPy."""
+"""Signs, powers of two, whole numbers, shifts, rounded quotients and NaN, against NumPy."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-// Arithmetic that few programs need: signs, powers of two, whole numbers, shifts, and questions
-// about elements.
+// The parts of floating-point numbers (sign, mantissa, exponent, neighbours), NaN and infinity, and
+// questions about them.
 #include <cmath>
 #include <limits>
 
@@ -16,30 +16,6 @@ template <Function function, int operands>
 constexpr Kernel floating = elementwise_kernel<function, TypeRule::floating, operands>;
 template <Function function>
 constexpr Kernel question = elementwise_kernel<function, TypeRule::boolean, 1>;
-
-// The element times a number.
-void scale(Call& call, double factor) {
-  const Value operands[] = {call.value(0), factor};
-  const DType compute = floating_type(call.body(0)->dtype);
-  apply(call, {Function::mul, compute, compute, operands, 2});
-}
-void deg2rad_cpu(Call& call) { scale(call, 3.14159265358979323846 / 180); }
-void rad2deg_cpu(Call& call) { scale(call, 180 / 3.14159265358979323846); }
-
-void rsub_cpu(Call& call) {
-  call.set_output(0, ops::sub(call.value(1), ops::mul(call.value(0), call.value(2))));
-}
-
-void float_power_cpu(Call& call) {
-  const DType dtype = is_complex(common_type(call.arguments, 2)) ? DType::complex128 : DType::float64;
-  const auto wide = [&](const Value& value) {
-    if (value.is_tensor()) return ops::to_dtype(value, dtype);
-    const Tensor number = empty({}, dtype);
-    fill(number, value);
-    return number;
-  };
-  call.set_output(0, ops::pow(wide(call.value(0)), wide(call.value(1))));
-}
 
 double largest_of(DType dtype) {
   switch (dtype) {
@@ -105,14 +81,7 @@ void frexp_cpu(Call& call) {
   exponents.write_back();
 }
 
-const Register arithmetic[] = {
-    {"rsub(Tensor input, Tensor|Scalar other, *, Scalar alpha=1) -> Tensor",
-     "other - alpha * input, element by element.", {Trait::composite}, rsub_cpu},
-    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent) -> Tensor",
-     "input to the power of exponent, in float64.", {Trait::composite}, float_power_cpu},
-    {"hypot(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-     "sqrt(input**2 + other**2), without overflow.", {Trait::elementwise},
-     floating<Function::hypot, 2>},
+const Register parts[] = {
     {"ldexp(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "input * 2**other.",
      {Trait::elementwise}, floating<Function::ldexp, 2>},
     {"frexp(Tensor input) -> (Tensor, Tensor)",
@@ -133,18 +102,6 @@ const Register arithmetic[] = {
     {"fmin(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
      "The smaller element of each pair, the other one where one is NaN.", {Trait::elementwise},
      numeric<Function::fmin, 2>},
-    {"gcd(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The greatest common divisor.",
-     {Trait::elementwise, Trait::not_differentiable}, numeric<Function::gcd, 2>},
-    {"lcm(Tensor|Scalar input, Tensor|Scalar other) -> Tensor", "The least common multiple.",
-     {Trait::elementwise, Trait::not_differentiable}, numeric<Function::lcm, 2>},
-    {"bitwise_left_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-     "The bits of input, moved up by other places.",
-     {Trait::elementwise, Trait::not_differentiable}, numeric<Function::bitwise_left_shift, 2>},
-    {"bitwise_right_shift(Tensor|Scalar input, Tensor|Scalar other) -> Tensor",
-     "The bits of input, moved down by other places; the sign stays.",
-     {Trait::elementwise, Trait::not_differentiable}, numeric<Function::bitwise_right_shift, 2>},
-    {"deg2rad(Tensor input) -> Tensor", "Degrees in radians.", {Trait::elementwise}, deg2rad_cpu},
-    {"rad2deg(Tensor input) -> Tensor", "Radians in degrees.", {Trait::elementwise}, rad2deg_cpu},
     {"nan_to_num(Tensor input, float nan=0.0, float? posinf=None, float? neginf=None) -> Tensor",
      "Numbers in place of NaN and infinities; those default to the largest of the type.",
      {Trait::elementwise}, nan_to_num_cpu},

@@ -1,23 +1,12 @@
-// Derivatives of the arithmetic that few programs need.
+// Derivatives of the parts of floating-point numbers, and of the choices that pass over NaN.
 #include "autograd/derivative.h"
 
 namespace relume {
 namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
-constexpr double kDegree = 3.14159265358979323846 / 180;
 
-const OpFunction ldexp{"ldexp"}, isnan{"isnan"}, isfinite{"isfinite"}, logical_or{"logical_or"};
-
-// At the origin the distance has no slope: a gradient of 0, not of 0 / 0.
-template <int argument>
-Tensor hypot_backward(Backward& b) {
-  const Tensor out = b.out(), zero = ops::eq(out, 0);
-  return ops::where(zero, 0, b.grad() * b.in(argument) / ops::where(zero, 1, out));
-}
-const Derive derive_hypot{"hypot", {
-    {0, saves(0) | saves_output(), hypot_backward<0>},
-    {1, saves(1) | saves_output(), hypot_backward<1>}}};
+const OpFunction ldexp{"ldexp"}, isfinite{"isfinite"}, logical_or{"logical_or"};
 
 const Derive derive_ldexp{"ldexp", {
     {0, saves(1), [](Backward& b) { return ldexp(b.grad(), b.operand(1)); }},
@@ -43,10 +32,6 @@ const Derive derive_fmin{"fmin", {
     {0, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::le), b.grad(), 0); }},
     {1, saves(0, 1), [](Backward& b) { return ops::where(first_is_taken(b, ops::le), 0, b.grad()); }}}};
 
-const Derive derive_deg2rad{"deg2rad", {
-    {0, saves_nothing, [](Backward& b) { return b.grad() * kDegree; }}}};
-const Derive derive_rad2deg{"rad2deg", {
-    {0, saves_nothing, [](Backward& b) { return b.grad() * (1 / kDegree); }}}};
 const Derive derive_nan_to_num{"nan_to_num", {
     {0, saves(0), [](Backward& b) { return ops::where(isfinite(b.in(0)), b.grad(), 0); }}}};
 

@@ -19,7 +19,7 @@ def _rebuild(
     if storage is None:
         result = _C.ops["empty"](place[1], dtype=dtype)
     else:
-        result = _C.tensor_on_storage(storage, *place)
+        result = _C.tensor_on_storage(storage, *place, dtype)
     if kind is not Tensor:
         result = kind.__new__(kind, result)
     result.requires_grad_(requires_grad)

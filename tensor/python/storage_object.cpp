@@ -189,15 +189,16 @@ void bind_storage(nb::module_& module) {
   module.def("open_shared_storage", [](int descriptor, std::size_t bytes, const char* dtype) {
     return open_shared(descriptor, bytes, dtype_from_name(dtype));
   }, "Takes the descriptor over.");
-  module.def("tensor_on_storage", [](nb::object storage, int64_t offset, nb::tuple shape, nb::tuple strides) {
+  module.def("tensor_on_storage", [](nb::object storage, int64_t offset, nb::tuple shape, nb::tuple strides,
+                                    nb::object dtype) {
     std::vector<int64_t> sizes, steps;
     for (nb::handle size : shape) sizes.push_back(nb::cast<int64_t>(size));
     for (nb::handle step : strides) steps.push_back(nb::cast<int64_t>(step));
     check(sizes.size() == steps.size(), "shape and strides differ in length");
     check<TypeError>(is_storage(storage.ptr()), "expected a Storage, got ", type_name(storage.ptr()));
     Storage* memory = unwrap_storage(storage.ptr());
-    return make_view(memory, offset, sizes, steps, memory->dtype);
-  });
+    return make_view(memory, offset, sizes, steps, to_dtype_or(dtype.ptr(), memory->dtype));
+  }, nb::arg("storage"), nb::arg("offset"), nb::arg("shape"), nb::arg("strides"), nb::arg("dtype") = nb::none());
 }
 
 }  // namespace relume

@@ -1,6 +1,7 @@
 """Names and forms that NumPy and PyTorch users write, against NumPy and SciPy."""
 
 import array
+import copy
 import math
 import pickle
 
@@ -300,3 +301,10 @@ def test_names_of_types_and_numbers():
     assert (rl.pi, rl.e, rl.inf) == (math.pi, math.e, math.inf) and math.isnan(rl.nan)
     assert rl.ones(2)[rl.newaxis].shape == rl.Size([1, 2])
     assert rl.scalar_tensor(2).dtype is rl.float32
+
+
+def test_views_of_another_type_go_through_pickle_and_copies():
+    z = rl.tensor([1 + 2j, 3])
+    for view in (rl.view_as_real(z), rl.tensor([1.0, -2.0]).view(rl.int32)):
+        for twin in (pickle.loads(pickle.dumps(view)), copy.deepcopy(view)):
+            assert twin.dtype is view.dtype and rl.equal(twin, view)

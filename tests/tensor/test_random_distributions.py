@@ -71,3 +71,19 @@ def test_count_and_probability_broadcast():
 def test_parameters_without_meaning_are_refused(name, parameters, message):
     with pytest.raises(ValueError, match=message):
         getattr(rl, name)(*(rl.tensor([p]) for p in parameters))
+
+
+@pytest.mark.parametrize("name", ["rand_like", "randn_like"])
+def test_numbers_like_a_tensor_are_those_of_its_shape_and_type(name):
+    like = rl.zeros(2, 3, dtype=rl.float64)
+    rl.manual_seed(4)
+    drawn = getattr(rl, name)(like)
+    rl.manual_seed(4)
+    assert rl.equal(drawn, getattr(rl, name.removesuffix("_like"))(2, 3, dtype=rl.float64))
+
+
+def test_cauchy_numbers_have_its_quantiles():
+    """The quartiles of the Cauchy distribution are one scale from the median."""
+    rl.manual_seed(5)
+    x = rl.empty(100_000, dtype=rl.float64).cauchy_(2.0, 3.0).numpy()
+    np.testing.assert_allclose(np.quantile(x, [0.25, 0.5, 0.75]), [-1, 2, 5], atol=0.1)

@@ -5,6 +5,7 @@ result, inputs stay as they are, and the forms of an op (out=, in place) agree.
 """
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ SAMPLED = [
 ]
 # These look at the storage itself, so that another layout means another result.
 OF_THE_STORAGE = {"as_strided", "as_strided_gather", "as_strided_scatter", "as_strided_backward"}
+# These give a view, and refuse where that would be a copy: what their message must say.
+NEED_A_LAYOUT = {"view": "reshape", "view_as_complex": "stride"}
 WITHOUT_OUT = {"no_out", "view", "in_place", "composite", "internal"}
 
 
@@ -95,11 +98,15 @@ def test_layout_in_memory_changes_no_result(row, layout):
         pytest.skip("looks at the strides")
     for arguments, keywords in op_samples.samples_of(row):
         expected = results(call(row, fresh(arguments), keywords))
-        try:
-            got = call(row, mapped(arguments, LAYOUTS[layout]), keywords)
-        except ValueError as error:
-            assert "view" in str(error)
-            continue
+        relaid = mapped(arguments, LAYOUTS[layout])
+        if row["name"] in NEED_A_LAYOUT and not all(t.is_contiguous() for t in leaves(relaid)):
+            try:
+                got = call(row, relaid, keywords)
+            except ValueError as error:
+                assert re.search(NEED_A_LAYOUT[row["name"]], str(error))
+                continue
+        else:
+            got = call(row, relaid, keywords)
         assert_same(results(got), expected)
 
 
@@ -144,6 +151,7 @@ def test_out_gets_the_result(row):
     ids=lambda row: row["name"],
 )
 def test_out_may_be_an_input(row):
+    tried = False
     for arguments, keywords in op_samples.samples_of(row):
         expected = call(row, fresh(arguments), keywords)
         if not isinstance(expected, rl.Tensor):
@@ -153,7 +161,10 @@ def test_out_may_be_an_input(row):
             if tensor.shape == expected.shape and tensor.dtype == expected.dtype:
                 call(row, given, keywords, out=tensor)
                 assert_same(results(tensor), results(expected))
+                tried = True
                 break
+    if not tried:
+        pytest.skip("no input has the shape and type of the result")
 
 
 @pytest.mark.parametrize(

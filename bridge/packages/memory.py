@@ -48,12 +48,18 @@ def map_file(path: str, element: str, shared: bool, size: int | None) -> rl.Stor
     if count > available:
         raise ValueError(f"{path} holds {available} elements of this type, not {count}")
     if shared and count > 0:
-        return rl.from_numpy(np.memmap(path, dtype, "r+", shape=(count,))).storage()
-    return rl.from_numpy(np.fromfile(path, dtype, count)).storage()
+        return _storage(np.memmap(path, dtype, "r+", shape=(count,)))
+    return _storage(np.fromfile(path, dtype, count))
 
 
 def at_address(address: int, element: str, size: int) -> rl.Storage:
     """`size` elements of memory that somebody else owns and keeps alive."""
     dtype = np.dtype(DTYPES[element])
     block: Any = (ctypes.c_char * (size * dtype.itemsize)).from_address(address)
-    return rl.from_numpy(np.frombuffer(block, dtype)).storage()
+    return _storage(np.frombuffer(block, dtype))
+
+
+def _storage(array: Any) -> rl.Storage:
+    storage = rl.from_numpy(array).storage()
+    assert storage is not None
+    return storage

@@ -1,0 +1,57 @@
+-- Files: Pillow on the Python side reads and writes them.
+local half = require('relume.bridge').import('image')
+
+local supported = {png = true, jpg = true, jpeg = true, ppm = true, pgm = true, bmp = true, gif = true, tiff = true}
+
+function image.is_supported(ending) return supported[ending:lower():gsub('^%.', '')] or false end
+
+-- Bytes as the element type that was asked for: 'byte' as they are, others from 0 to 1.
+local function converted(bytes, kind)
+   kind = kind or torch.getdefaulttensortype():match('^torch%.(.*)Tensor$'):lower()
+   if kind == 'byte' then return bytes end
+   local value = kind == 'float' and bytes:float() or bytes:double()
+   return value:div(255)
+end
+
+local function check_file(path)
+   local file, message = io.open(path, 'rb')
+   if not file then error(message, 3) end
+   file:close()
+end
+
+-- (path [, planes [, 'byte', 'float' or 'double']])
+function image.load(path, depth, kind)
+   check_file(path)
+   local value = converted(half.load(path, depth), kind)
+   -- colours that become grey lose their dimension
+   if depth == 1 and half.size(path) > 1 then return value[1] end
+   return value
+end
+
+-- Numbers from 0 to 1 as bytes of planes x height x width.
+local function bytes_of(tensor)
+   if tensor:dim() == 2 then tensor = tensor:view(1, tensor:size(1), tensor:size(2)) end
+   if tensor:type() == 'torch.ByteTensor' then return tensor end
+   return tensor:double():mul(255):add(0.5):clamp(0, 255):floor():byte()
+end
+
+function image.save(path, tensor, quality) half.save(path, bytes_of(tensor), quality or 75) end
+
+function image.saveJPG(path, tensor, quality) image.save(path, tensor, quality) end
+for _, name in ipairs {'PNG', 'JPG', 'PPM', 'PGM'} do
+   image['load' .. name] = image.load
+   image['save' .. name] = image.save
+   image['get' .. name .. 'size'] = function(path) return image.getSize(path) end
+end
+
+-- planes, height, width
+function image.getSize(path)
+   check_file(path)
+   return torch.LongTensor {half.size(path)}
+end
+
+function image.compressJPG(tensor, quality) return half.compress(bytes_of(tensor), 'JPEG', quality or 75) end
+function image.compressPNG(tensor) return half.compress(bytes_of(tensor), 'PNG', 0) end
+
+function image.decompress(bytes, depth, kind) return converted(half.decompress(bytes:byte(), depth), kind) end
+image.decompressJPG, image.decompressPNG = image.decompress, image.decompress

@@ -96,6 +96,12 @@ def count_graph_inputs(layer: Any, fields: dict) -> None:
             fields["nInputs"] = max(1, len(parts))
 
 
+def negative_scale(layer: Any, fields: dict) -> None:
+    """The LeakyReLU of waifu2x, from before nn had one."""
+    if fields.get("negval") is None and fields.get("negative_scale") is not None:
+        fields["negval"] = fields["negative_scale"]
+
+
 # Per class, and all classes below it: what to do with the fields of a file.
 UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
     "nn.SpatialConvolution": [padding_of_one_number],
@@ -103,6 +109,7 @@ UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
     "nn.SpatialMaxPooling": [padding_of_one_number],
     "nn.SpatialAveragePooling": [padding_of_one_number],
     "nn.BatchNormalization": [variance_from_std],
+    "nn.LeakyReLU": [negative_scale],
     "nn.ClassNLLCriterion": [add_target_buffers],
     "nn.View": [count_view_elements],
     "nn.gModule": [count_graph_inputs],

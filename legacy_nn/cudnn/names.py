@@ -96,6 +96,11 @@ def small_k(fields: dict) -> None:
         fields["k"] = fields.pop("K")
 
 
+def scaled_in_training(fields: dict) -> None:
+    """cudnn's dropout scales in training, as the second version of nn's does."""
+    fields["v2"] = True
+
+
 def frames_from_planes(fields: dict) -> None:
     """cudnn convolves sequences as planes of one column: its height is the time."""
     fields["kW"], fields["dW"] = fields.get("kH", 1), fields.get("dH", 1)
@@ -267,7 +272,7 @@ ROWS = [
     Row("BatchNormalization"),
     Row("SpatialBatchNormalization"),
     Row("VolumetricBatchNormalization"),
-    Row("Dropout"),
+    Row("Dropout", None, scaled_in_training),
 ]
 
 

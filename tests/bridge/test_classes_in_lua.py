@@ -207,6 +207,18 @@ def test_copies_casts_and_modes(write, saved):
     assert module.forward(rl.ones(2, **DOUBLE)).tolist() == [9.0, 9.0]
 
 
+def test_saved_and_read_again(write, saved, tmp_path):
+    module = scale_of(write, saved)
+    module.forward(rl.ones(2, **DOUBLE))
+    rl.save(nn.Sequential().add(module), tmp_path / "net.t7")
+    raw = rl.load(tmp_path / "net.t7").get(1)
+    assert isinstance(raw, rl.TorchObject)
+    assert raw.torch_typename == "my.Scale"
+    again = rl.load(tmp_path / "net.t7", lua=write("s.lua", "my = my or {}\n" + SCALE))
+    assert again.forward(rl.ones(2, **DOUBLE)).tolist() == [2.0, -1.0]
+    assert again.get(1).calls == 2
+
+
 def test_a_container_runs_its_layers_in_lua(write, saved):
     weight = rl.tensor([[2.0, 0.0], [0.0, 3.0]], **DOUBLE)
     linear = layer("nn.Linear", weight=weight, bias=rl.zeros(2, **DOUBLE), gradWeight=weight * 0,

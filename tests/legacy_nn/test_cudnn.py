@@ -110,6 +110,28 @@ def test_the_first_normalisations_wrote_k_as_a_capital():
     assert y.item() == pytest.approx(1 / (2 + 0.3 / 3))
 
 
+def test_dropout_scales_in_training_and_not_in_evaluation():
+    layer, x = loaded("cudnn.Dropout", p=0.5, inplace=False, train=True), rl.ones(100, **DOUBLE)
+    assert set(layer.forward(x).tolist()) == {0.0, 2.0}
+    layer.evaluate()
+    assert difference(layer.forward(x), x) == 0
+
+
+def test_what_is_saved_is_read_as_layers_of_nn(tmp_path):
+    net = nn.cudnn.convert(example_net(), "cudnn")
+    net.evaluate()
+    x = rl.randn(1, 2, 6, 6, **DOUBLE)
+    rl.save(net, tmp_path / "net.t7")
+    again = rl.load(tmp_path / "net.t7")
+    assert type(again.get(1)) is nn.SpatialConvolution
+    assert difference(again.forward(x), net.forward(x)) < 1e-12
+    recurrent, sequence = nn.cudnn.BGRU(3, 4, 2), rl.randn(4, 2, 3, **DOUBLE)
+    rl.save(recurrent, tmp_path / "rnn.t7")
+    read = rl.load(tmp_path / "rnn.t7")
+    assert read.torch_typename == "cudnn.BGRU"
+    assert difference(read.forward(sequence), recurrent.forward(sequence)) == 0
+
+
 def test_cross_entropy_of_planes_and_volumes():
     x = rl.randn(2, 3, 2, 4, **DOUBLE)
     labels = (rl.arange(16) % 3 + 1).reshape(2, 2, 4)

@@ -73,6 +73,11 @@ def test_running_std_of_old_batch_normalisation():
     assert y[0].tolist() == pytest.approx([0.5, 2.0])
 
 
+def test_leaky_relu_of_waifu2x():
+    layer = loaded("nn.LeakyReLU", negative_scale=0.1, negative=rl.zeros(0))
+    assert layer.forward(rl.tensor([-1.0, 2.0])).tolist() == pytest.approx([-0.1, 2.0])
+
+
 def test_padding_in_one_field():
     layer = loaded(
         "nn.SpatialConvolutionMM", nInputPlane=1, nOutputPlane=1, kW=3, kH=3, padding=1,

@@ -1,5 +1,6 @@
 -- Losses.
 local core = require 'relume.ffi'
+local number = require('torch.reduce').number
 
 local Criterion = torch.class 'nn.Criterion'
 
@@ -121,58 +122,53 @@ function ClassNLLCriterion:__init(weights, sizeAverage, ignoreIndex)
    self.target = torch.zeros(1):long()
 end
 
--- Labels as a list, one per row of the input seen as a matrix.
-local function labels(self, input, target)
+-- The input as a matrix, and a label, from 0, for each row.
+local function rows_and_labels(self, input, target)
    if input:dim() > 2 then error('input tensor should be 1D or 2D', 3) end
-   local list = {}
-   if type(target) == 'number' then
-      list[1] = target
-   else
-      target = target:view(-1)
-      for i = 1, target:size(1) do list[i] = target[i] end
-   end
-   local classes = input:size(input:dim())
-   for _, label in ipairs(list) do
-      if label ~= self.ignoreIndex and (label < 1 or label > classes) then
-         error('Assertion `cur_target >= 0 && cur_target < n_classes\' failed. ', 3)
+   local rows = input:dim() == 1 and input:contiguous():view(1, -1) or input
+   local labels = type(target) == 'number' and torch.LongTensor {target} or target:long():contiguous():view(-1)
+   local classes = rows:size(2)
+   if labels:min() < 1 or labels:max() > classes then
+      for i = 1, labels:size(1) do
+         local label = labels[i]
+         if label ~= self.ignoreIndex and (label < 1 or label > classes) then
+            error('Assertion `cur_target >= 0 && cur_target < n_classes\' failed. ', 3)
+         end
       end
    end
-   return list
+   return rows, labels - 1
 end
 
--- f(row number, label, weight) for every row that counts; returns the sum of weights.
-local function each_label(self, input, target, f)
-   local total = 0
-   for row, label in ipairs(labels(self, input, target)) do
-      if label ~= self.ignoreIndex then
-         local weight = self.weights and self.weights[label] or 1
-         total = total + weight
-         f(row, label, weight)
-      end
-   end
-   return total
+local function ignored(self) return (self.ignoreIndex or -100) - 1 end
+
+-- The sum of the weights of the labels that count.
+local function total_weight(self, labels)
+   local counts = labels:ne(ignored(self))
+   if not self.weights then return counts:sum() end
+   local chosen = self.weights:index(1, torch.cmul(labels, counts:long()) + 1)
+   return chosen:cmul(counts:typeAs(chosen)):sum()
+end
+
+local function average_of(self, total)
+   return (self.sizeAverage and total ~= 0) and total or 1
 end
 
 function ClassNLLCriterion:updateOutput(input, target)
-   local rows = input:dim() == 1 and input:view(1, -1) or input
-   local loss = 0
-   local total = each_label(self, input, target, function(row, label, weight)
-      loss = loss - weight * rows[row][label]
-   end)
+   local rows, labels = rows_and_labels(self, input, target)
+   local total = total_weight(self, labels)
+   local loss = number(core.call('nll_loss', rows, labels, self.weights, 'sum', ignored(self)))
    self.total_weight_tensor[1] = total
-   self.output = (self.sizeAverage and total ~= 0) and loss / total or loss
+   self.output = loss / average_of(self, total)
    self.output_tensor[1] = self.output
    return self.output, self.total_weight_tensor[1]
 end
 
 function ClassNLLCriterion:updateGradInput(input, target)
-   self.gradInput:resizeAs(input):zero()
-   local rows = input:dim() == 1 and self.gradInput:view(1, -1) or self.gradInput
-   local total = self.total_weight_tensor[1]
-   local scale = (self.sizeAverage and total ~= 0) and 1 / total or 1
-   each_label(self, input, target, function(row, label, weight)
-      rows[{row, label}] = -weight * scale
-   end)
+   local rows, labels = rows_and_labels(self, input, target)
+   local scale = input.new(1):fill(1 / average_of(self, total_weight(self, labels)))
+   local gradient = core.call('nll_loss_backward', core.call('reshape', scale, {}), labels, self.weights,
+      rows:size():totable(), 'sum', ignored(self))
+   self.gradInput:resizeAs(input):copy(gradient)
    return self.gradInput
 end
 

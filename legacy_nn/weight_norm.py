@@ -176,7 +176,8 @@ class WeightNorm(Decorator):
     def _save_fields(self) -> dict:
         """A file has the module without its weight, which follows from v and g."""
         module = self.modules[0]
-        bare = type(module).__new__(type(module))
+        cls: Any = type(module)
+        bare = cls.__new__(cls)
         bare.__dict__.update(module.__dict__)
         for name in ("weight", "gradWeight"):
             bare.__dict__.pop(name, None)

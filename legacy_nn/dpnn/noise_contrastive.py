@@ -48,13 +48,17 @@ class AliasMultinomial:
     def _load_fields(self, fields: dict, version: int | None = None) -> None:
         self.__dict__.update(fields)
 
+    def _before_cast(self, typename: str, tensors: Any) -> bool:
+        return False  # stays as it is when the layer is converted
+
     def draw(self, count: int) -> Tensor:
         """`count` numbers, from 1; with Torch7's random numbers."""
         columns = rl.randint(0, self.J.numel(), (count,))
         is_own = rl.empty((count,), dtype=rl.float64)
         for place, share in enumerate(self.q.index_select(0, columns).tolist()):
             is_own[place] = rl.empty((1,), dtype=rl.float64).bernoulli_(min(1, share))[0]
-        return rl.where(is_own == 1, columns + 1, self.J.index_select(0, columns))
+        others = self.J.index_select(0, columns).to(rl.int64)
+        return rl.where(is_own == 1, columns + 1, others)
 
 
 @register("nn.NCEModule")
@@ -73,6 +77,7 @@ class NCEModule(Linear):
         Z: what probabilities are divided by; by default estimated from the first batch.
     """
 
+    uncast_names = ("sampleidx",)
     batchnoise = True  # one set of noise classes for the whole batch
     normalized = False  # in evaluation, a true softmax
     logsoftmax = False  # in evaluation, its logarithm

@@ -184,6 +184,15 @@ def test_noise_contrastive_estimation(name, capsys):
     assert printed.startswith("normalization constant Z") == ("estimated" in name)
 
 
+def test_a_converted_layer_draws_the_same_noise():
+    m, i, expected = script_case("NCEModule", "batchnoise, Z given")
+    output = m.clone().float().forward([i.x.to(rl.float32), i.target])
+    assert m.clone().float().aliasmultinomial.J.dtype == rl.int64
+    for one, other in zip(output.as_list(), expected.output.as_list(), strict=True):
+        assert one.dtype == rl.float32
+        assert difference(one.to(rl.float64), other) < 1e-6
+
+
 def test_alias_table_is_that_of_the_files():
     case = load_cases("dpnn", "NCEModule")[0]
     table = case.module.aliasmultinomial

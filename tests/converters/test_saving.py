@@ -305,7 +305,7 @@ def test_python_state_never_leaks():
 
 
 def test_classes_of_users():
-    @nn.register("my.Scale")
+    @nn.register("saving.Scale")
     class Scale(nn.Module):
         def __init__(self, factor):
             super().__init__()

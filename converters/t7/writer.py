@@ -9,6 +9,7 @@ written in C++ from those iterators; here comes only what is more than that.
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from numbers import Integral, Real
@@ -82,11 +83,17 @@ class Writer:
 
     def _write_mapping(self, mapping: Mapping[Any, Any]) -> None:
         if not self._refer(TABLE, id(mapping)):
-            self._open_entries(mapping, list(mapping.items()))
+            self._open_entries(mapping, self._kept_if_made(mapping, list(mapping.items())))
 
     def _write_sequence(self, sequence: Any) -> None:
         if not self._refer(TABLE, id(sequence)):
-            self._open_entries(sequence, list(enumerate(sequence, 1)))
+            self._open_entries(sequence, self._kept_if_made(sequence, list(enumerate(sequence, 1))))
+
+    def _kept_if_made(self, container: Any, pairs: Pairs) -> Pairs:
+        """Containers of other libraries may make what they hold when they are asked for it."""
+        if type(container) not in (dict, OrderedDict, list, tuple):
+            self._kept.append(pairs)
+        return pairs
 
     def _write_fields(self, fields: Fields) -> None:
         self._start(TABLE)  # a table that nothing else refers to

@@ -8,6 +8,7 @@ import math
 import os
 import stat
 from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -76,6 +77,30 @@ def test_containers_become_tables():
     assert value.range.as_list() == [0, 1]
     assert value[7] == "seven"
     assert again(OrderedDict(b=1, a=2, c=3)).keys() == ["b", "a", "c"]
+
+
+def test_containers_that_make_what_they_hold():
+    """Nothing is taken for another thing that had the same address before."""
+
+    class Lazy(Mapping):
+        def __init__(self, depth):
+            self.depth = depth
+
+        def __getitem__(self, key):
+            return Lazy(self.depth - 1) if self.depth else [key]
+
+        def __iter__(self):
+            return iter("abcdefgh")
+
+        def __len__(self):
+            return 8
+
+    def numbers(table):
+        if table.is_list():
+            return list(table)
+        return [number for value in table.values() for number in numbers(value)]
+
+    assert numbers(again(Lazy(2))) == list("abcdefgh") * 64
 
 
 def test_none_is_an_absent_entry():

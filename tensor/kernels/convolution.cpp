@@ -177,7 +177,7 @@ void input_gradient(const Convolution& shape, const T* grad_output, const T* wei
 
 template <class T>
 void weight_gradient(const Convolution& shape, const T* grad_output, const T* input, T* grad_weight) {
-  if (suits_depthwise(shape)) return weight_gradient_depthwise(shape, grad_output, input, grad_weight);
+  if (suits_depthwise_weight_gradient(shape)) return weight_gradient_depthwise(shape, grad_output, input, grad_weight);
   if constexpr (std::is_same_v<T, float>) {
     if (suits_winograd_weight_gradient(shape))
       return weight_gradient_by_winograd(shape, grad_output, input, grad_weight);

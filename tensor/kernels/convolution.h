@@ -75,6 +75,7 @@ void convolve_depthwise(const Convolution& shape, const T* input, const T* weigh
 template <class T>
 void input_gradient_depthwise(const Convolution& shape, const T* grad_output, const T* weight,
                               T* grad_input);
+bool suits_depthwise_weight_gradient(const Convolution& shape);  // and for few inputs altogether
 template <class T>
 void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, const T* input,
                                T* grad_weight);

@@ -1,5 +1,6 @@
 // Convolution with few channels per group, as in MobileNet: every output is a weighted sum of
 // shifted planes (convolution_planes.h), and so is the gradient of the input, phase by phase.
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace relume {
 RELUME_PER_ISA(DepthwiseLoops, depthwise_loops)
 
 namespace {
+
+constexpr int64_t kMostStride = 4;
 
 template <class T>
 const DepthwiseLoopsOf<T>& loops();
@@ -136,10 +139,18 @@ void gradient_of_phase(const Convolution& shape, const PaddedGradient& padded, P
 }  // namespace
 
 bool suits_depthwise(const Convolution& shape) {
-  constexpr int64_t kMostStride = 4;
   const Pair stride = shape.window.stride;
   return shape.groups > 1 && shape.group_inputs() * shape.group_outputs() <= 4 &&
          stride.height <= kMostStride && stride.width <= kMostStride;
+}
+
+bool suits_depthwise_weight_gradient(const Convolution& shape) {
+  // Products with a matrix of so few rows are slow, where each is a sum over many pixels.
+  constexpr int64_t kFewElements = 36, kManyPixels = 1024;
+  const Pair stride = shape.window.stride;
+  return suits_depthwise(shape) ||
+         (shape.groups == 1 && shape.taps() > 1 && shape.window_elements() <= kFewElements &&
+          shape.output_pixels() >= kManyPixels && stride.height <= kMostStride && stride.width <= kMostStride);
 }
 
 template <class T>
@@ -215,23 +226,26 @@ void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, c
   const std::vector<int64_t> offsets = group_offsets(shape, phases);
   const Taps taps{offsets.data(), static_cast<int64_t>(offsets.size())};
   const int64_t outputs = shape.group_outputs(), width = loops<T>().width;
+  const int64_t parts = std::clamp<int64_t>(num_threads() / shape.groups, 1, outputs);  // of a group
   std::vector<T> all_sums(shape.out_channels * taps.count * width);
   for_each_item<T>(
-      shape.groups, shape.batch * shape.output_pixels() * taps.count, planes_size<T>(shape, phases),
-      [&](int64_t group, T* planes) {
-        T* sums = all_sums.data() + group * outputs * taps.count * width;
+      shape.groups * parts, shape.batch * shape.output_pixels() * taps.count * outputs / parts,
+      planes_size<T>(shape, phases), [&](int64_t work, T* planes) {
+        const int64_t group = work / parts, part = work % parts;
+        const int64_t first = group * outputs + outputs * part / parts;
+        const int64_t last = group * outputs + outputs * (part + 1) / parts;
         for (int64_t image = 0; image < shape.batch; image++) {
-          const int64_t item = image * shape.groups + group;
-          spread_group(shape, phases, input, item, planes);
-          for (int64_t i = 0; i < outputs; i++) {
+          spread_group(shape, phases, input, image * shape.groups + group, planes);
+          for (int64_t i = first; i < last; i++) {
             loops<T>().correlate(planes, phases.pitch, taps,
-                                 grad_output + (item * outputs + i) * shape.output_pixels(),
-                                 shape.output.height, shape.output.width, sums + i * taps.count * width);
+                                 grad_output + (image * shape.out_channels + i) * shape.output_pixels(),
+                                 shape.output.height, shape.output.width,
+                                 all_sums.data() + i * taps.count * width);
           }
         }
-        for (int64_t i = 0; i < outputs * taps.count; i++) {
-          const T* lanes = sums + i * width;
-          grad_weight[group * outputs * taps.count + i] = std::accumulate(lanes, lanes + width, T(0));
+        for (int64_t i = first * taps.count; i < last * taps.count; i++) {
+          const T* lanes = all_sums.data() + i * width;
+          grad_weight[i] = std::accumulate(lanes, lanes + width, T(0));
         }
       });
 }

@@ -19,6 +19,7 @@ SHAPES = {
     "tiles, wide padding": (2, 16, 16, 20, 20, 3, 1, 4, 1, 1),
     "tiles, long rows": (1, 16, 18, 3, 300, 3, 1, 1, 1, 1),
     "few channels": (2, 3, 8, 20, 20, 3, 1, 1, 1, 1),
+    "few channels, many pixels": (2, 3, 8, 66, 70, 3, 2, 1, 1, 1),
     "stride": (2, 3, 8, 20, 21, 3, 2, 1, 1, 1),
     "pointwise, stride": (2, 8, 8, 9, 10, 1, 2, 0, 1, 1),
     "pointwise, stride and padding": (2, 8, 8, 9, 10, 1, 2, 1, 1, 1),

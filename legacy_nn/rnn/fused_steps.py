@@ -186,9 +186,10 @@ def is_standard(cell: Any) -> bool:
     module = cell.recurrentModule
     own = [module] if not isinstance(module, Module) else list(module.walk())
     has_peepholes = bool(cell.__dict__.get("cell2gate", True))
-    if type(cell) is not lookup(cell.torch_typename):
+    typename = cell.torch_typename
+    if lookup(typename) is not type(cell):
         return False
-    expected = standard_modules(cell.torch_typename, has_peepholes)
+    expected = standard_modules(typename, has_peepholes)
     return [type(part) for part in own] == expected and not any(map(is_changed, own))
 
 

@@ -1,5 +1,8 @@
 """Settings for all tests."""
 
+import sys
+
+import pytest
 from hypothesis import settings
 
 # The machine may be busy: no deadlines. The default run tries the same examples every time;
@@ -7,3 +10,14 @@ from hypothesis import settings
 settings.register_profile("quick", max_examples=40, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
+
+
+@pytest.fixture(autouse=True)
+def registered_for_one_test_only():
+    """Takes back what a test, a page or a docstring registers as a Torch class."""
+    registry = sys.modules.get("relume.legacy_nn.registry")
+    before = dict(registry._classes) if registry else {}
+    yield
+    if registry:
+        registry._classes.clear()
+        registry._classes.update(before)

@@ -120,7 +120,7 @@ def convert(
     out: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="OUT.npz, OUT.safetensors or OUT.h5.", show_default=False
+            metavar="OUT", help="OUT.npz, OUT.safetensors, OUT.h5 or OUT.t7.", show_default=False
         ),
     ],
     everything: Annotated[

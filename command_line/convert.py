@@ -6,7 +6,6 @@ import dataclasses
 import json as json_format
 from pathlib import Path
 
-import relume
 from relume.command_line.output import console, progress, status
 from relume.converters import object_tree, weights
 
@@ -16,7 +15,7 @@ def convert(file: Path, out: Path, *, everything: bool, select: str, json: bool)
     if out.suffix.lower() not in weights.FORMATS:
         raise ValueError(f"OUT should end in {', '.join(weights.FORMATS)}, got {str(out)!r}")
     with status(f"reading {file}"):
-        root = relume.load(file)
+        root = weights.load_source(file)
         if select:
             root = object_tree.select(root, select)
         count = len(weights.collect(root, everything=everything).arrays)

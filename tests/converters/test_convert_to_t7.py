@@ -40,3 +40,16 @@ def test_an_old_file_becomes_one_of_today(tmp_path):
     assert checkpoint.epoch == 3
     x = rl.ones(2, 3, dtype=rl.float64)
     assert checkpoint.net.forward(x).tolist() == net.forward(x).tolist()
+
+
+def test_the_command_converts_weights_to_t7(tmp_path, monkeypatch, capsys):
+    command_line = pytest.importorskip("relume.command_line")
+    np.savez(tmp_path / "w.npz", weight=np.ones(3))
+    arguments = ["relume", "convert", str(tmp_path / "w.npz"), str(tmp_path / "w.t7")]
+    monkeypatch.setattr("sys.argv", arguments)
+    try:
+        command_line.main()
+    except SystemExit as end:
+        assert not end.code
+    assert "1 tensors" in capsys.readouterr().out
+    assert rl.load(tmp_path / "w.t7").weight.tolist() == [1, 1, 1]

@@ -239,7 +239,7 @@ class LuaModule(InLua, Module):
     """A layer whose class is written in Lua."""
 
     __slots__ = ("_in_lua", "_sent")
-    __new__ = new_object  # type: ignore[assignment]
+    __new__ = new_object
 
     def __init__(self, *arguments: Any) -> None:
         self._make(arguments)
@@ -264,7 +264,7 @@ class LuaCriterion(InLua, Criterion):
     """A criterion whose class is written in Lua."""
 
     __slots__ = ("_in_lua", "_sent")
-    __new__ = new_object  # type: ignore[assignment]
+    __new__ = new_object
 
     def __init__(self, *arguments: Any) -> None:
         self._make(arguments)

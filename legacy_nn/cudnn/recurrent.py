@@ -233,8 +233,14 @@ class RNN(Module):
         batch = self._check_input(input)
         hidden = self._start(self.hiddenInput, batch, input)
         cell = self._start(self.cellInput, batch, input)
-        record = self._record = Record(input, [self.weight, hidden, cell], self.recompute)
-        output, *states = nested.elements(record.output)
+        if self.train or self._keeps_tape:
+            self._record = Record(input, [self.weight, hidden, cell], self.recompute)
+            outcome = self._record.output
+        else:
+            self._record = None
+            with rl.no_grad():
+                outcome = self.recompute(input, self.weight, hidden, cell)
+        output, *states = nested.elements(outcome)
         self.output = output.detach()
         self._keep([state.detach() for state in states])
         return self.output

@@ -263,6 +263,16 @@ def test_dropout_between_layers_only_in_training():
     assert difference(net.forward(x).clone(), net.forward(x)) == 0
 
 
+def test_evaluation_keeps_no_tape_until_backward_is_asked_for():
+    net, x, g = nn.cudnn.LSTM(3, 4), rl.randn(4, 2, 3, **DOUBLE), rl.randn(4, 2, 4, **DOUBLE)
+    y = net.forward(x)
+    gradient = net.backward(x, g)
+    net.evaluate()
+    assert difference(net.forward(x), y) == 0
+    assert net._record is None
+    assert difference(net.backward(x, g), gradient) < 1e-12
+
+
 def test_clones_types_flat_parameters_and_clear_state():
     net, x = nn.cudnn.GRU(3, 4, 2), rl.randn(4, 2, 3, **DOUBLE)
     y = net.forward(x)

@@ -1,6 +1,16 @@
 """Everything that is compared, in the order of the report."""
 
-from . import convolution, data_movement, elementwise, matmul, memory, models, optimizers, small_ops
+from . import (
+    convolution,
+    data_movement,
+    elementwise,
+    legacy_nn,
+    matmul,
+    memory,
+    models,
+    optimizers,
+    small_ops,
+)
 
 TOPICS = [
     small_ops.TOPIC,
@@ -10,6 +20,7 @@ TOPICS = [
     matmul.TOPIC,
     convolution.TOPIC,
     models.TOPIC,
+    legacy_nn.TOPIC,
     optimizers.TOPIC,
     memory.TOPIC,
 ]

@@ -23,8 +23,16 @@ class Container(Module):
     (2, nn.Tanh)
     """
 
+    __slots__ = ("_drops_grad_inputs",)
+
     parameter_names = ()
     modules: list[Any]
+    _drops_grad_inputs: bool
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Any:
+        self: Any = super().__new__(cls, *arguments, **named)
+        self._drops_grad_inputs = False
+        return self
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,6 +137,31 @@ class Container(Module):
     def noBias(self) -> Any:
         raise AttributeError(f"{self.torch_typename} has no bias")
 
+    # ---- memory ----
+
+    def keepGradInputs(self, keep: bool = True) -> Any:
+        """Says whether the modules inside keep their `gradInput` after `backward`.
+
+        Torch7's do, which doubles the memory of a training step. With False each is let go as
+        soon as the module before it has used it; the network's own `gradInput` stays.
+
+        >>> import relume as rl
+        >>> from relume import legacy_nn as nn
+        >>> net = nn.Sequential().add(nn.Square()).add(nn.Square()).keepGradInputs(False)
+        >>> x = rl.tensor([2.0])
+        >>> net.backward(x, net.forward(x)).tolist(), net.get(2).gradInput.shape
+        ([512.0], (0,))
+        """
+        for module in self.walk():
+            if isinstance(module, Container):
+                module._drops_grad_inputs = not keep
+        return self
+
+    def _used_grad_input_of(self, module: Any) -> None:
+        """The gradient that a module gave has been used."""
+        if self._drops_grad_inputs:
+            module.__dict__.pop("gradInput", None)
+
     # ---- running one of them ----
 
     def _child(self, index: int) -> Any:
@@ -199,6 +232,8 @@ class Sequential(Container):
                 own_input = modules[index - 1].output if index else input
                 gradient = getattr(module, method)(own_input, gradOutput, *more)
                 gradOutput = gradient if gradient is not None else module.gradInput
+                if method == "backward":
+                    self._used_grad_input_of(module)
         except Exception as error:
             locate(error, self, index)
             raise
@@ -275,6 +310,8 @@ class Branches(Container):
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         gradients = self._for_each("backward", input, gradOutput, scale)
         self.gradInput = self._merge_gradients(input, gradients)
+        for module in self.modules:
+            self._used_grad_input_of(module)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from relume import Tensor
@@ -66,6 +65,20 @@ def check_connections(inputs: list[Node], innode: Node, outnode: Node) -> None:
             raise ValueError(
                 f"nn.gModule: the node {label_of(data)} gets no input and is none of the inputs"
             )
+
+
+def runnable(module: Any) -> Any:
+    if not isinstance(module, Module):
+        raise not_runnable(module)
+    return module
+
+
+def run_forward(module: Any, input: Activation) -> Activation:
+    return runnable(module).forward(input)
+
+
+def apply(module: Any, input: Activation) -> Activation:
+    return runnable(module)(input)
 
 
 @register("nn.gModule")
@@ -163,17 +176,24 @@ class gModule(Container):
         given: list[Activation] = []
         values: list[Activation] = []  # what every node passes on
         for step in self.steps():
-            if not step.sources:
-                taken = input
-            elif len(step.sources) == 1:
-                taken = values[step.sources[0]]
+            sources = step.sources
+            if len(sources) == 1:
+                taken = values[sources[0]]
+            elif sources:
+                taken = nested.table([values[source] for source in sources])
             else:
-                taken = nested.table([values[source] for source in step.sources])
+                taken = input
             given.append(taken)
             if step.select is not None:
                 taken = self._select(taken, step)
             module = step.data.get("module")
-            values.append(taken if module is None else run(module, taken))
+            if module is not None:
+                try:
+                    taken = run(module, taken)
+                except Exception as error:
+                    self._locate(error, module)
+                    raise
+            values.append(taken)
         return given
 
     def _select(self, value: Activation, step: Step) -> Activation:
@@ -190,15 +210,6 @@ class gModule(Container):
             )
         return parts[int(step.select) - 1]
 
-    def _checked(self, module: Any, run: Callable[[], Activation]) -> Activation:
-        try:
-            if not isinstance(module, Module):
-                raise not_runnable(module)
-            return run()
-        except Exception as error:
-            self._locate(error, module)
-            raise
-
     def _locate(self, error: Exception, module: Any) -> None:
         for index, own in enumerate(self.modules):
             if own is module:
@@ -212,8 +223,7 @@ class gModule(Container):
         return None
 
     def compute(self, input: Activation) -> Activation:
-        given = self._walk_forward(input, lambda m, x: self._checked(m, lambda: m(x)))
-        return self._output(given)
+        return self._output(self._walk_forward(input, apply))
 
     def _output(self, given: list) -> Activation:
         return given[self._out_place()]
@@ -224,9 +234,7 @@ class gModule(Container):
         return next(s.index for s in reversed(steps) if s.data is out)
 
     def updateOutput(self, input: Activation) -> Activation:
-        self._values = self._walk_forward(
-            input, lambda m, x: self._checked(m, lambda: m.forward(x))
-        )
+        self._values = self._walk_forward(input, run_forward)
         self.output = self._output(self._values)
         return self.output
 
@@ -245,32 +253,38 @@ class gModule(Container):
             if gradient is None:
                 continue
             module = step.data.get("module")
-            taken = self._select(given, step) if step.select is not None else given
-            gradient = nested.fill_gaps(gradient, taken if module is None else module.output)
+            taken = given if step.select is None else self._select(given, step)
+            if type(gradient) is not Tensor:
+                gradient = nested.fill_gaps(gradient, taken if module is None else module.output)
             if module is not None:
-                gradient = self._checked(module, partial(run, module, taken, gradient))
+                try:
+                    gradient = run(module, taken, gradient)
+                except Exception as error:
+                    self._locate(error, module)
+                    raise
             if step.select is not None:
                 parts: list[Activation] = [None] * len(nested.elements(given))
                 parts[int(step.select) - 1] = gradient
                 gradient = parts
-            if len(step.sources) == 1:
-                self._deliver(gradients, step.sources[0], gradient)
-            for source, part in zip(step.sources, self._parts(gradient, step), strict=False):
-                self._deliver(gradients, source, part)
+            sources = step.sources
+            if len(sources) > 1:
+                pieces = nested.elements(gradient)
+            else:
+                pieces = [gradient]
+            for source, piece in zip(sources, pieces, strict=False):
+                before = gradients[source]
+                gradients[source] = piece if before is None else nested.add(before, piece)
             gradients[step.index] = gradient
         first = next(step for step in steps if not step.sources)
         return nested.fill_gaps(gradients[first.index], self._values[first.index])
 
-    @staticmethod
-    def _parts(gradient: Activation, step: Step) -> list[Activation]:
-        return nested.elements(gradient) if len(step.sources) > 1 else []
-
-    @staticmethod
-    def _deliver(gradients: list, place: int, gradient: Activation) -> None:
-        gradients[place] = nested.add(gradients[place], gradient)
-
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
-        self.gradInput = self._walk_backward(gradOutput, lambda m, x, g: m.backward(x, g, scale))
+        def run(module: Any, own_input: Activation, gradient: Activation) -> Activation:
+            result = module.backward(own_input, gradient, scale)
+            self._used_grad_input_of(module)
+            return result
+
+        self.gradInput = self._walk_backward(gradOutput, run)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:

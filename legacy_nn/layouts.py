@@ -46,6 +46,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.Mean": {"sizeAverage": True, "squeeze": True},
     "nn.Sum": {"sizeAverage": False, "squeeze": True},
     "nn.MM": {"transA": False, "transB": False},
+    "nn.Padding": {"value": 0, "index": 1},
 }
 
 

@@ -46,7 +46,12 @@ def map_tensors(function: Callable[[Tensor], Any], value: Activation) -> Activat
     if isinstance(value, Tensor):
         return function(value)
     if is_table(value):
-        return table([map_tensors(function, element) for element in elements(value)])
+        return table(
+            [
+                function(element) if type(element) is Tensor else map_tensors(function, element)
+                for element in elements(value)
+            ]
+        )
     return value
 
 
@@ -56,7 +61,13 @@ def tensors_in(value: Activation) -> list[Tensor]:
         return [value]
     if not is_table(value):
         return []
-    return [tensor for element in elements(value) for tensor in tensors_in(element)]
+    found = []
+    for element in elements(value):
+        if type(element) is Tensor:
+            found.append(element)
+        else:
+            found += tensors_in(element)
+    return found
 
 
 def spread(value: Activation, count: int) -> list:

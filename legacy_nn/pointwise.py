@@ -116,6 +116,21 @@ class Threshold(PointWise):
             return rl.relu(input)
         return rl.threshold(input, self.threshold, self.val)
 
+    @derived
+    def updateOutput(self, input: Any) -> Any:
+        if not self.inplace or self.derivative_reads_input:
+            return super().updateOutput(input)
+        input.detach().relu_()
+        self._record = None
+        self.output = input
+        return input
+
+    def _differentiate(self, input: Any, gradOutput: Any, *wanted: bool) -> list:
+        gradients = super()._differentiate(input, gradOutput, *wanted)
+        if self.inplace and not self.derivative_reads_input:
+            self._record = None  # it was made for this, from what the input has become
+        return gradients
+
 
 @register("nn.ReLU")
 class ReLU(Threshold):

@@ -38,10 +38,10 @@ class Record:
             self.inputs = [input]
             self.leaves: list = [tape_input]
         else:
-            leaves: list = []
-            tape_input = nested.map_tensors(lambda t: add_to(leaves, as_leaf(t)), input)
             self.inputs = nested.tensors_in(input)
-            self.leaves = leaves
+            self.leaves = [as_leaf(tensor) for tensor in self.inputs]
+            remaining = iter(self.leaves)
+            tape_input = nested.map_tensors(lambda _: next(remaining), input)
         self.input_count = len(self.inputs)
         self.extra = extra
         if parameters:
@@ -97,11 +97,6 @@ class Record:
         for place, gradient in zip(places, found, strict=True):
             result[place] = gradient
         return result
-
-
-def add_to(leaves: list, leaf: Tensor) -> Tensor:
-    leaves.append(leaf)
-    return leaf
 
 
 def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list, list]:

@@ -106,11 +106,18 @@ class CAddTable(TableLayer):
         first = elements(input)[0]
         if not self.inplace or not isinstance(first, Tensor):
             return super().updateOutput(input)
-        first.detach().copy_(self._record_output(input))
-        assert self._record is not None
-        self._record.input_became(first)
+        total = first.detach()
+        for value in in_one_size(self, self._elements(input))[1:]:
+            total.add_(value)
+        self._record = None
         self.output = first
         return first
+
+    def _differentiate(self, input: Activation, gradOutput: Activation, *wanted: bool) -> list:
+        gradients = super()._differentiate(input, gradOutput, *wanted)
+        if self.inplace:
+            self._record = None  # it was made for this; the sum does not matter to the gradients
+        return gradients
 
 
 def in_one_size(layer: Any, values: list) -> list:
@@ -125,10 +132,9 @@ def in_one_size(layer: Any, values: list) -> list:
                 f"{nested.describe(values)}"
             )
     shape = first.shape
-    is_other = [isinstance(value, Tensor) and value.shape != shape for value in values]
     return [
-        value.reshape(shape) if other else value
-        for value, other in zip(values, is_other, strict=True)
+        value.reshape(shape) if isinstance(value, Tensor) and value.shape != shape else value
+        for value in values
     ]
 
 

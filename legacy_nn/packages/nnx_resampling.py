@@ -157,7 +157,7 @@ class SpatialDownSampling(Module):
 
 @register("nn.SpatialPadding")
 class SpatialPadding(Module):
-    """Zeros added around images; negative numbers take pixels away.
+    """Zeros (or another number) added around images; negative numbers take pixels away.
 
     Args:
         pad_l, pad_r, pad_t, pad_b: how many at the left, right, top and bottom; each by default
@@ -171,6 +171,9 @@ class SpatialPadding(Module):
     """
 
     parameter_names = ()
+    val: float = 0  # old files do not say
+    y_dim = 2
+    x_dim = 3
 
     def __init__(
         self,
@@ -186,16 +189,17 @@ class SpatialPadding(Module):
         self.pad_r = pad_l if pad_r is None else pad_r
         self.pad_t = pad_l if pad_t is None else pad_t
         self.pad_b = pad_l if pad_b is None else pad_b
-        self.yDim = yDim or 2
-        self.xDim = xDim or 3
+        self.y_dim = yDim or 2
+        self.x_dim = xDim or 3
+        self.val = 0
 
     def compute(self, input: Tensor) -> Tensor:
         as_planes(self, input)
-        margins = [self.pad_l, self.pad_r, self.pad_t, self.pad_b]
-        if (self.yDim, self.xDim) == (2, 3) or input.ndim == 4:
-            return rl.pad(input, [int(n) for n in margins])
-        y, x = int(self.yDim) - 1, int(self.xDim) - 1
+        margins = [int(n) for n in (self.pad_l, self.pad_r, self.pad_t, self.pad_b)]
+        if (self.y_dim, self.x_dim) == (2, 3) or input.ndim == 4:
+            return rl.pad(input, margins, "constant", self.val)
+        y, x = int(self.y_dim) - 1, int(self.x_dim) - 1
         other = ({0, 1, 2} - {x, y}).pop()
         order = (other, y, x)
-        padded = rl.pad(input.permute(order), [int(n) for n in margins])
+        padded = rl.pad(input.permute(order), margins, "constant", self.val)
         return padded.permute(tuple(order.index(d) for d in range(3))).contiguous()

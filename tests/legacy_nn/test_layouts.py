@@ -86,6 +86,50 @@ def test_padding_in_one_field():
     assert layer.forward(rl.ones(1, 4, 5)).shape == (1, 4, 5)
 
 
+def doubles(*shape):
+    return weights(*shape).to(rl.float64)
+
+
+CONVOLUTION = {"nInputPlane": 2, "nOutputPlane": 3, "kW": 3, "kH": 2}
+OLD = [
+    # class, what an old file has, input, size of the output
+    ("nn.SpatialConvolution", {**CONVOLUTION, "dW": 1, "dH": 1, "weight": doubles(3, 12),
+                               "bias": doubles(3)}, doubles(2, 5, 6), (3, 4, 4)),
+    ("nn.SpatialConvolutionMM", {**CONVOLUTION, "weight": doubles(3, 2, 2, 3),
+                                 "bias": doubles(3)}, doubles(2, 5, 6), (3, 4, 4)),
+    ("nn.SpatialMaxPooling", {"kW": 2, "kH": 2, "dW": 2, "dH": 2, "indices": doubles(2, 2, 3)},
+     doubles(2, 5, 6), (2, 2, 3)),
+    ("nn.SpatialPadding", {"pad_l": 1, "pad_r": 2, "pad_t": 0, "pad_b": 1}, doubles(2, 5, 6),
+     (2, 6, 9)),
+    ("nn.Replicate", {"nfeatures": 3}, doubles(5), (3, 5)),
+    ("nn.Padding", {"dim": 1, "pad": 2, "nInputDim": 1}, doubles(3), (5,)),
+    ("nn.LookupTable", {"weight": doubles(5, 3)}, rl.tensor([1, 5]), (2, 3)),
+    ("nn.TemporalMaxPooling", {"kW": 2}, doubles(6, 3), (5, 3)),
+    ("nn.View", {"size": rl.tensor([-1]).storage(), "numElements": 1}, doubles(2, 3), (6,)),
+    ("nn.DepthConcat", {"dimension": 1, "modules": rl.Table([nn.Identity(), nn.Identity()])},
+     doubles(2, 4, 4), (4, 4, 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typename", "fields", "x", "size"), OLD)
+def test_fields_that_old_files_leave_out(typename, fields, x, size):
+    layer = loaded(typename, **fields)
+    y = layer.forward(x)
+    assert y.shape == size
+    assert layer.backward(x, rl.ones_like(y)).shape == x.shape
+
+
+def test_old_padding_puts_zeros_behind():
+    assert loaded("nn.Padding", dim=1, pad=1, nInputDim=1).forward(rl.ones(2)).tolist() == [1, 1, 0]
+    padded = loaded("nn.SpatialPadding", pad_l=1, pad_r=0, pad_t=0, pad_b=0, val=7)
+    assert padded.forward(rl.ones(1, 1, 1)).tolist() == [[[7.0, 1.0]]]
+
+
+def test_the_first_average_pooling_gave_sums():
+    layer = loaded("nn.SpatialAveragePooling", kW=2, kH=2, dW=2, dH=2)
+    assert layer.forward(rl.ones(1, 2, 2)).tolist() == [[[4.0]]]
+
+
 def test_stripped_files_get_gradients_and_buffers_when_needed():
     layer = loaded("nn.Linear", weight=weights(2, 3), bias=weights(2))
     assert "gradWeight" not in vars(layer)

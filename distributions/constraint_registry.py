@@ -88,10 +88,14 @@ for _constraint, _factory in _INVERTIBLE.items():
     for _registry in (biject_to, transform_to):
         _registry.register(_constraint, _factory)
 transform_to.register(constraints.simplex, lambda constraint: SoftmaxTransform())
+
+
+def _independent_by(registry: ConstraintRegistry) -> Factory:
+    def factory(constraint: Any) -> Transform:
+        return IndependentTransform(registry(constraint.base), constraint.count)
+
+    return factory
+
+
 for _registry in (biject_to, transform_to):
-    _registry.register(
-        constraints.Independent,
-        lambda constraint, registry=_registry: IndependentTransform(
-            registry(constraint.base), constraint.count
-        ),
-    )
+    _registry.register(constraints.Independent, _independent_by(_registry))

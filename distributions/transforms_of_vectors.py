@@ -60,10 +60,10 @@ class StickBreakingTransform(Transform):
         shifted = x - self._offset(x)
         return (-shifted + rl.logsigmoid(shifted) + rl.log(y[..., :-1])).sum(-1)
 
-    def forward_shape(self, shape: Shape) -> Shape:
+    def forward_shape(self, shape: Sequence[int]) -> Shape:
         return (*shape[:-1], shape[-1] + 1)
 
-    def inverse_shape(self, shape: Shape) -> Shape:
+    def inverse_shape(self, shape: Sequence[int]) -> Shape:
         return (*shape[:-1], shape[-1] - 1)
 
 
@@ -142,13 +142,13 @@ class CorrCholeskyTransform(Transform):
         tanh = -2 * (x + rl.softplus(-2 * x) - math.log(2)).sum(-1)
         return rests + tanh
 
-    def forward_shape(self, shape: Shape) -> Shape:
+    def forward_shape(self, shape: Sequence[int]) -> Shape:
         size = round((1 + math.sqrt(1 + 8 * shape[-1])) / 2)
         if size * (size - 1) // 2 != shape[-1]:
             raise ValueError(f"a vector of length {shape[-1]} is no lower triangle: d (d - 1) / 2")
         return (*shape[:-1], size, size)
 
-    def inverse_shape(self, shape: Shape) -> Shape:
+    def inverse_shape(self, shape: Sequence[int]) -> Shape:
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
 
 
@@ -176,16 +176,16 @@ class ReshapeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return rl.zeros(x.shape[: x.ndim - self.event_dim], dtype=x.dtype)
 
-    def _replaced(self, shape: Shape, old: Shape, new: Shape) -> Shape:
+    def _replaced(self, shape: Sequence[int], old: Shape, new: Shape) -> Shape:
         kept = len(shape) - len(old)
         if kept < 0 or tuple(shape[kept:]) != old:
             raise ValueError(f"ReshapeTransform: {tuple(shape)} does not end with {old}")
         return (*shape[:kept], *new)
 
-    def forward_shape(self, shape: Shape) -> Shape:
+    def forward_shape(self, shape: Sequence[int]) -> Shape:
         return self._replaced(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Shape) -> Shape:
+    def inverse_shape(self, shape: Sequence[int]) -> Shape:
         return self._replaced(shape, self.out_shape, self.in_shape)
 
 
@@ -216,10 +216,10 @@ class IndependentTransform(Transform):
         stretched = self.base_transform.log_abs_det_jacobian(x, y)
         return sum_last(stretched, self.reinterpreted_batch_ndims)
 
-    def forward_shape(self, shape: Shape) -> Shape:
+    def forward_shape(self, shape: Sequence[int]) -> Shape:
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Shape) -> Shape:
+    def inverse_shape(self, shape: Sequence[int]) -> Shape:
         return self.base_transform.inverse_shape(shape)
 
 

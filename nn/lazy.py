@@ -82,12 +82,12 @@ class LazyModule(Module):
             tensor = self._parameters.get(name, self._buffers.get(name))
             if isinstance(tensor, _Uninitialized):
                 tensor.materialize(shape)
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self.__class__ = self.cls_to_become
 
     def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:
         with no_grad():
             self._settle(self._size_of(input))
-            self.reset_parameters()  # type: ignore[operator]
+            self.reset_parameters()
         return self(input, *args, **kwargs)
 
     def _size_of(self, input: Tensor) -> int:
@@ -147,7 +147,7 @@ class _LazyConvolution(LazyModule):
     kernel_size: tuple[int, ...]
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(0, out_channels, kernel_size, *args, **kwargs)
+        super().__init__(0, out_channels, kernel_size, *args, **kwargs)  # type: ignore[call-arg]
         self._leave_open()
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
@@ -181,7 +181,7 @@ class _LazyNorm(LazyModule):
     allowed_dimensions: tuple[int, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(0, *args, **kwargs)
+        super().__init__(0, *args, **kwargs)  # type: ignore[call-arg]
         self._leave_open()
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:

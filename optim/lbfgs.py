@@ -130,6 +130,7 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] is not None:
                 here = Point(0.0, loss, gradient, slope)
                 found, count = self._search(evaluate, here, direction, length)
+                assert found.gradient is not None
                 loss, gradient, length = found.loss, found.gradient, found.length
                 state["t"] = length
                 self._move(direction, length)

@@ -112,5 +112,9 @@ def install() -> None:
     for function in FUNCTIONS:
         setattr(Tensor, function.__name__, function)
     Tensor.polygamma = _polygamma
-    Tensor.clamp_max_ = lambda tensor, max: tensor.clamp_(None, max)
-    Tensor.clamp_min_ = lambda tensor, min: tensor.clamp_(min, None)
+    one_sided = {
+        "clamp_max_": lambda tensor, max: tensor.clamp_(None, max),
+        "clamp_min_": lambda tensor, min: tensor.clamp_(min, None),
+    }
+    for name, method in one_sided.items():
+        setattr(Tensor, name, method)

@@ -40,26 +40,6 @@ def _ptp(tensor: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _ops["amax"](tensor, dim, keepdim) - _ops["amin"](tensor, dim, keepdim)
 
 
-def is_floating_point(input: Tensor) -> bool:
-    """Does it hold floating-point numbers?
-
-    >>> import relume as rl
-    >>> rl.is_floating_point(rl.ones(2))
-    True
-    """
-    return input.dtype.is_floating_point
-
-
-def is_complex(input: Tensor) -> bool:
-    """Does it hold complex numbers?
-
-    >>> import relume as rl
-    >>> rl.is_complex(rl.ones(2))
-    False
-    """
-    return "complex" in input.dtype.name
-
-
 def is_nonzero(input: Tensor) -> bool:
     """Is its one element other than 0? ValueError for more elements.
 
@@ -167,7 +147,7 @@ def _false(tensor: Tensor) -> bool:
     return False
 
 
-FUNCTIONS = (is_complex, is_floating_point, is_nonzero, numel)
+FUNCTIONS = (is_nonzero, numel)
 # What PyTorch asks of tensors of kinds that relume does not have.
 _KINDS = "conj distributed inference neg pinned".split()
 _KIND_PROPERTIES = (
@@ -187,10 +167,8 @@ METHODS = {
     "copy": lambda tensor: tensor.clone(),
     "fill": _fill,
     "fill_diagonal_": _fill_diagonal,
-    "is_complex": is_complex,
     "is_cpu": property(lambda tensor: True),
     "is_cuda": property(lambda tensor: False),
-    "is_floating_point": is_floating_point,
     "is_nonzero": is_nonzero,
     "is_same_size": _is_same_size,
     "is_set_to": _is_set_to,

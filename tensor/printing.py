@@ -48,7 +48,7 @@ def set_printoptions(
             raise ValueError(f"there is no profile {profile!r}, only {', '.join(_PROFILES)}")
         _options.clear()
         _options.update(_PROFILES[profile])
-    given = {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}
+    given: dict[str, Any] = {"precision": precision, "edgeitems": edgeitems, "linewidth": linewidth}
     given["threshold"] = sys.maxsize if threshold == math.inf else threshold
     _options.update({name: value for name, value in given.items() if value is not None})
     if sci_mode is not None or profile is not None:

@@ -128,7 +128,8 @@ def _computed(name: str) -> property:
 
 
 def _new_of(base: type, names: tuple[str, ...]) -> Any:
-    return _parametrized_class(base, names).__new__(_parametrized_class(base, names))
+    kind: Any = _parametrized_class(base, names)
+    return kind.__new__(kind)
 
 
 def _reduce(module: Any, protocol: int) -> tuple[Any, ...]:

@@ -145,10 +145,17 @@ def functions() -> str:
     return "\n".join(lines)
 
 
+def written() -> str:
+    """The functions that are written in Python, from where they are."""
+    lines = {f"from {f.__module__} import {f.__name__} as {f.__name__}" for f in WRITTEN_HERE}
+    return "\n".join(sorted(lines))
+
+
 def stubs() -> dict[Path, str]:
     """The files and what they should hold."""
     core = (TEMPLATES / "core.pyi.in").read_text().replace("@METHODS@", methods())
-    package = (TEMPLATES / "package.pyi.in").read_text().replace("@FUNCTIONS@", functions())
+    package = (TEMPLATES / "package.pyi.in").read_text()
+    package = package.replace("@WRITTEN@", written()).replace("@FUNCTIONS@", functions())
     return {PACKAGE / "_C.pyi": core, PACKAGE / "__init__.pyi": package}
 
 

@@ -237,3 +237,22 @@ def test_mistakes_say_what_was_expected(change, text):
 def test_integers_are_refused():
     with pytest.raises(TypeError, match="floating-point"):
         rl.conv2d(rl.zeros([1, 3, 3], dtype=rl.int64), rl.zeros([1, 1, 3, 3]))
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_complex_convolution(dimensions):
+    """By its parts: the products of real numbers that complex ones are made of."""
+    draw = np.random.default_rng(3).normal
+    shape, kernel = (2, 3) + (5,) * dimensions, (4, 3) + (2,) * dimensions
+    x, w = (draw(size=s) + 1j * draw(size=s) for s in (shape, kernel))
+    bias = draw(size=4) + 1j * draw(size=4)
+    convolve = getattr(rl, f"conv{dimensions}d")
+    ours = convolve(rl.tensor(x), rl.tensor(w), rl.tensor(bias), padding=1).numpy()
+    padded = np.pad(x, [(0, 0)] * 2 + [(1, 1)] * dimensions)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        padded, (2,) * dimensions, tuple(range(2, 2 + dimensions))
+    )
+    axes = [1, *range(2 + dimensions, 2 + 2 * dimensions)]
+    expected = np.tensordot(windows, w, (axes, [1, *range(2, 2 + dimensions)]))
+    expected = np.moveaxis(expected, -1, 1) + bias.reshape(-1, *[1] * dimensions)
+    np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10)

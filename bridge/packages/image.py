@@ -27,7 +27,7 @@ def _planes(picture: Any, depth: int | None) -> rl.Tensor:
         return rl.from_numpy(np.ascontiguousarray(grey.astype(np.uint8)[None]))
     values = np.asarray(picture.convert(_MODES[depth]))
     values = values[:, :, None] if values.ndim == 2 else values
-    return rl.from_numpy(np.ascontiguousarray(values.transpose(2, 0, 1)))
+    return rl.from_numpy(np.array(values.transpose(2, 0, 1), order="C"))
 
 
 def _picture(planes: rl.Tensor) -> Any:

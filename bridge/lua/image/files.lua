@@ -41,7 +41,7 @@ function image.saveJPG(path, tensor, quality) image.save(path, tensor, quality) 
 for _, name in ipairs {'PNG', 'JPG', 'PPM', 'PGM'} do
    image['load' .. name] = image.load
    image['save' .. name] = image.save
-   image['get' .. name .. 'size'] = function(path) return image.getSize(path) end
+   image['get' .. name .. 'size'] = function(path) return half.size(path) end
 end
 
 -- planes, height, width

@@ -9,5 +9,6 @@ require 'image.scale'
 require 'image.colours'
 require 'image.filters'
 require 'image.warp'
+require 'image.polar'
 
 return image

@@ -119,3 +119,8 @@ function image.affinetransform(...)
    return give(result, resample(x, height, width, sampler(mode, 'affinetransform'), source,
       (clamp or 'clamp') == 'clamp', value or 0))
 end
+
+-- For other maps: source(i, j) is the row and column that a value comes from, 0 outside.
+return function(x, height, width, mode, source)
+   return resample(x, height, width, sampler(mode, 'warp'), source, false, 0)
+end

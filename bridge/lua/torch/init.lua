@@ -56,6 +56,12 @@ for _, name in ipairs {'fill', 'add', 'abs', 'max', 'mean', 'reshape'} do
    end
 end
 
+local cdata = require 'torch.cdata'
+for _, row in ipairs(types.rows) do
+   class.getmetatable(row.tensor_class).cdata = cdata.of_tensor
+   class.getmetatable(row.storage_class).cdata = cdata.of_storage
+end
+
 ----------------------------------------------------------------------------------------
 -- Functions.
 

@@ -95,7 +95,6 @@ local methods = {}
 methods.size = size_of
 function methods.elementSize(self) return storage.row(self).bytes end
 function methods.data(self) return self._data end
-function methods.cdata(self) return self end
 function methods.retain() end  -- counts are the core's business
 function methods.free() end
 

@@ -219,7 +219,6 @@ function methods.storage(self) return core.share_storage(self._storage) end
 function methods.storageOffset(self) return tonumber(self._offset) + 1 end
 function methods.isContiguous(self) return self._contiguous end
 function methods.elementSize(self) return tensor_row(self).bytes end
-function methods.cdata(self) return self end
 function methods.retain() end  -- counts are the core's business
 function methods.free() end
 function methods.isTensor() return true end

@@ -6,6 +6,7 @@
 #include "tensor/elementwise.h"
 #include "tensor/kernels/best_isa.h"
 #include "tensor/kernels/fourier.h"
+#include "tensor/kernels/matmul.h"
 #include "tensor/kernels/views.h"
 #include "tensor/parallel.h"
 
@@ -141,6 +142,10 @@ void real_even(const Tensor& input, const Tensor& result, int dim, T scale) {
     for (int64_t i = begin; i < end; ++i) {
       const T* x = source + from.start(i);
       std::complex<T>* y = target + to.start(i);
+      if (from.stride == 1 && to.stride == 1) {
+        std::copy_n(x, 2 * half, reinterpret_cast<T*>(y));
+        continue;
+      }
       for (int64_t k = 0; k < half; ++k) {
         y[k * to.stride] = {x[2 * k * from.stride], x[(2 * k + 1) * from.stride]};
       }
@@ -169,8 +174,7 @@ void fft_real_cpu(Call& call) {
     copy(call.output(0, shape, dtype), narrow_view(whole, dim, 0, shape[dim]));
     return;
   }
-  const Tensor dense = empty(input.shape(), real_type(dtype));
-  copy(dense, input);
+  const Tensor dense = contiguous_copy_if_needed(as_type(input, real_type(dtype)));
   const Tensor result = empty(shape, dtype);
   visit_parts(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -213,6 +217,10 @@ void real_inverse_even(const Tensor& spectrum, const Tensor& result, int dim, T 
     for (int64_t i = begin; i < end; ++i) {
       const std::complex<T>* x = data + from.start(i);
       T* y = target + to.start(i);
+      if (from.stride == 1 && to.stride == 1) {
+        std::copy_n(reinterpret_cast<const T*>(x), 2 * half, y);
+        continue;
+      }
       for (int64_t k = 0; k < half; ++k) {
         y[2 * k * to.stride] = x[k * from.stride].real();
         y[(2 * k + 1) * to.stride] = x[k * from.stride].imag();

@@ -53,7 +53,12 @@ def test_a_class_that_nobody_knows_is_loaded_with_its_fields(lua, tmp_path):
     path = str(tmp_path / "unknown.t7")
     with rl.bridge.Lua() as other:
         other.execute(
-            "torch.class('Stranger'); local s = Stranger(); s.w = torch.ones(3); torch.save(..., s)",
+            """
+            torch.class('Stranger')
+            local s = Stranger()
+            s.w = torch.ones(3)
+            torch.save(..., s)
+            """,
             path,
         )
     kind, total = lua.execute("local s = torch.load(...); return torch.type(s), s.w:sum()", path)

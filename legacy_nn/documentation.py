@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,7 +151,7 @@ def printed_by(cls: Any) -> str:
     return "own" if cls.__str__ is not Module.__str__ else "name"
 
 
-def table(columns: list[str], lines: list[tuple[str, ...]]) -> str:
+def table(columns: list[str], lines: Sequence[tuple[str, ...]]) -> str:
     head = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return "\n".join([*head, *("| " + " | ".join(line) + " |" for line in lines)]) + "\n"
 

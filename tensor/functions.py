@@ -243,14 +243,15 @@ def _view(tensor: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     >>> rl.tensor([1.0]).view(rl.int32)
     tensor([1065353216], dtype=int32)
     """
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType | str):
-        dtype = shape[0]
     if dtype is None:
-        return _view_op(tensor, *shape)
+        if len(shape) != 1 or type(shape[0]) not in _NAMES_A_TYPE:
+            return _view_op(tensor, *shape)
+        dtype = shape[0]
     return _ops["view_bytes"](tensor, dtype)
 
 
 _view_op = Tensor.view
+_NAMES_A_TYPE = (DType, str)
 _TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes.ALL_DTYPES if kind.torch_typename}
 
 

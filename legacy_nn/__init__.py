@@ -54,6 +54,7 @@ from relume.legacy_nn import (
 )
 from relume.legacy_nn.clones import find_clones
 from relume.legacy_nn.collapsing import CellUse, collapse_clones, expand_clones
+from relume.legacy_nn.diagonal_hessian import hessian
 from relume.legacy_nn.errors import UnknownModuleError
 from relume.legacy_nn.jacobian import Jacobian, SparseJacobian
 from relume.legacy_nn.module import Module
@@ -136,6 +137,7 @@ __all__ = [
     "expand_clones",
     "find_clones",
     "get_default_tensor_type",
+    "hessian",
     "lookup",
     "optim",
     "register",

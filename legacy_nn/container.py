@@ -259,6 +259,16 @@ class Sequential(Container):
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
         self._backwards("accUpdateGradParameters", input, gradOutput, lr)
 
+    def updateDiagHessianInput(self, input: Activation, diagHessianOutput: Activation) -> Any:
+        self.diagHessianInput = self._backwards("updateDiagHessianInput", input, diagHessianOutput)
+        return self.diagHessianInput
+
+    def accDiagHessianParameters(self, input: Activation, diagHessianOutput: Activation) -> None:
+        for index in range(len(self.modules) - 1, -1, -1):
+            own_input = self.modules[index - 1].output if index else input
+            self._run_child(index, "accDiagHessianParameters", own_input, diagHessianOutput)
+            diagHessianOutput = self.modules[index].diagHessianInput
+
     def __str__(self) -> str:
         return printing.chain(self.torch_typename, self.modules)
 

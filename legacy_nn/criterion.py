@@ -136,6 +136,12 @@ class MSECriterion(ElementCriterion):
     def of_elements(self, input: Tensor, target: Tensor) -> Tensor:
         return (input - target).square()
 
+    def updateDiagHessianInput(self, input: Tensor, target: Tensor) -> Tensor:
+        """The second derivatives, for nn.hessian: the same number for every element."""
+        second = 2 / input.numel() if self.sizeAverage else 2
+        self.diagHessianInput = rl.full(tuple(input.shape), second, dtype=input.dtype)
+        return self.diagHessianInput
+
 
 @register("nn.AbsCriterion")
 class AbsCriterion(ElementCriterion):

@@ -21,6 +21,7 @@ from typing import Any
 import relume as rl
 from relume import _C, Tensor
 from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing, utils
+from relume.legacy_nn.diagonal_hessian import DiagonalHessian
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
@@ -54,7 +55,7 @@ def defined_later(cls: type, name: str, other: str) -> bool:
 
 
 @register("nn.Module")
-class Module(RecurrentMethods, TrainingMethods):
+class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
     """A layer: subclass it and write `compute`, or override the Torch7 methods.
 
     >>> import relume as rl

@@ -133,6 +133,9 @@ def vector_dim(input: Tensor) -> int:
     return 1 - input.ndim % 2
 
 
+# What a field `mode` of cudnn says of layers that normalise each sample as a whole.
+WHOLE_SAMPLES = "CUDNN_SOFTMAX_MODE_INSTANCE"
+
 # Rows: name, function of (input, dimension), documentation.
 SOFT_MAXIMA = [
     ("SoftMax", lambda x, dim: rl.softmax(x, dim), "exp(x) over its sum along the features."),
@@ -143,13 +146,18 @@ SOFT_MAXIMA = [
 
 def make_soft_maximum(name: str, function: Any, documentation: str) -> type:
     def compute(self: Any, input: Tensor) -> Tensor:
-        return function(input, vector_dim(input))
+        dim = vector_dim(input)
+        if self.mode == WHOLE_SAMPLES and input.ndim > 2:
+            return function(input.flatten(dim), dim).reshape(input.shape)
+        return function(input, dim)
 
     members = {
         "compute": compute,
+        "mode": None,
         "parameter_names": (),
         "__doc__": f"{documentation}\n\n    Features are the first dimension of 1-D and 3-D "
-        "inputs, the second of 2-D and 4-D.",
+        "inputs, the second of 2-D and 4-D.\n    With the `mode` of cudnn's layers, all that a "
+        "3-D or 4-D input has of a sample sums to one.",
         "__module__": __name__,
     }
     return register(f"nn.{name}")(type(name, (Module,), members))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from relume import Tensor
 from relume.legacy_nn import registry
 from relume.legacy_nn.aliases import make_alias
+from relume.legacy_nn.normalization import WHOLE_SAMPLES
 from relume.legacy_nn.types import new_parameter
 
 # Fields of cudnn that say how the GPU did it, not what it computed.
@@ -47,10 +48,10 @@ GPU_FIELDS = (
 
 
 def drop_gpu_fields(fields: dict) -> None:
-    """Removes what only a GPU needs."""
+    """Removes what only a GPU needs; a mode that changes numbers stays."""
     for name in GPU_FIELDS:
         fields.pop(name, None)
-    if isinstance(fields.get("mode"), str):
+    if fields.get("mode") != WHOLE_SAMPLES and isinstance(fields.get("mode"), str):
         del fields["mode"]
 
 
@@ -222,6 +223,12 @@ def init_soft_maximum(self: Any, fast: bool = False) -> None:
     self._nn_class.__init__(self)
 
 
+def init_soft_maximum_of_samples(self: Any, fast: bool = False) -> None:
+    """(fast): how the GPU does it. Planes and their places sum to one together."""
+    self._nn_class.__init__(self)
+    self.mode = WHOLE_SAMPLES
+
+
 # ---- the table ----
 
 
@@ -249,8 +256,8 @@ ROWS = [
     Row("Tanh"),
     Row("Sigmoid"),
     Row("ClippedReLU", "HardTanh", bounds_from_ceiling, init_clipped),
-    Row("SoftMax", None, None, init_soft_maximum),
-    Row("LogSoftMax", None, None, init_soft_maximum),
+    Row("SoftMax", None, None, init_soft_maximum_of_samples),
+    Row("LogSoftMax", None, None, init_soft_maximum_of_samples),
     Row("SpatialSoftMax", None, None, init_soft_maximum),
     Row("SpatialLogSoftMax", None, None, init_soft_maximum),
     Row("SpatialConvolution", None, reshape_weights(PLANES), init_convolution),

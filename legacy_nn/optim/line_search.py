@@ -34,8 +34,8 @@ def polyinterp(
     rows = np.asarray(points, dtype=np.float64)
     low, high = rows[:, 0].min(), rows[:, 0].max()
     if len(rows) == 2 and xmin_bound is None and xmax_bound is None:
-        ends = [Point(float(x), float(f), None, float(slope)) for x, f, slope in rows]
-        return minimum_of_cubic(*ends), None
+        left, right = (Point(float(x), float(f), None, float(slope)) for x, f, slope in rows)
+        return minimum_of_cubic(left, right), None
     return _polynomial_minimum(
         rows,
         low if xmin_bound is None else xmin_bound,

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from golden_cases import difference
 
@@ -42,6 +43,28 @@ def test_clipped_relu_stops_at_its_ceiling():
     layer = loaded("cudnn.ClippedReLU", ceiling=2.5, inplace=False)
     assert type(layer) is nn.HardTanh
     assert layer.forward(x).tolist() == [0.0, 2.5, 2.5]
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2), (2, 3, 2, 2), (2, 3), (5,)])
+def test_soft_maximum_of_cudnn_is_over_whole_samples(shape):
+    x = rl.randn(*shape, **DOUBLE)
+    exponentials = np.exp(x.numpy())
+    axes = tuple(range(1 - len(shape) % 2, len(shape)))
+    expected = exponentials / exponentials.sum(axes, keepdims=True)
+    mode = "CUDNN_SOFTMAX_MODE_INSTANCE"
+    read = loaded("cudnn.SoftMax", mode=mode, algorithm="CUDNN_SOFTMAX_ACCURATE")
+    assert type(read) is nn.SoftMax
+    for layer in (nn.cudnn.SoftMax(), read, rl.loads(rl.dumps(read))):
+        assert difference(layer.forward(x), rl.tensor(expected)) < 1e-14
+    assert difference(nn.cudnn.LogSoftMax().forward(x).exp(), rl.tensor(expected)) < 1e-14
+
+
+def test_soft_maximum_with_the_mode_of_places_is_that_of_nn():
+    x = rl.randn(2, 3, 2, 2, **DOUBLE)
+    read = loaded("cudnn.SoftMax", mode="CUDNN_SOFTMAX_MODE_CHANNEL")
+    for layer in (read, nn.cudnn.SpatialSoftMax()):
+        assert difference(layer.forward(x), nn.SoftMax().forward(x)) == 0
+        assert difference(layer.forward(x).sum(1), rl.ones(2, 2, 2, **DOUBLE)) < 1e-14
 
 
 def grouped(convolution, part_of, x, groups):

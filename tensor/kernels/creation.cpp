@@ -92,7 +92,10 @@ void arange_cpu(Call& call) {
     const int64_t first = start.as_int(), by = step.as_int();
     const Tensor output = call.output(0, {range_length(first, end.as_int(), by)},
                                       call.dtype(3, DType::int64));
-    generate<int64_t>(output, [=](int64_t i) { return first + i * by; });
+    // Unsigned: a product may not fit where the sum does.
+    generate<int64_t>(output, [=](int64_t i) {
+      return static_cast<int64_t>(static_cast<uint64_t>(first) + static_cast<uint64_t>(i) * static_cast<uint64_t>(by));
+    });
   } else {
     const double first = start.as_double(), by = step.as_double();
     const Tensor output = call.output(0, {range_length(first, end.as_double(), by)},

@@ -5,7 +5,7 @@
 #pragma once
 #include "tensor/kernels/isa.h"
 
-#if defined(__x86_64__)
+#if defined(RELUME_HAS_AVX)
 #define RELUME_PER_ISA(Type, table)                        \
   namespace baseline {                                     \
   extern const Type table;                                 \

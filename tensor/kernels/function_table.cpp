@@ -8,7 +8,7 @@ namespace {
 LoopTable make_table() {
   LoopTable table;
   baseline::add_loops(table);
-#if defined(__x86_64__)
+#if defined(RELUME_HAS_AVX)
   if (chosen_isa() == Isa::avx2) avx2::add_loops(table);
   if (chosen_isa() == Isa::avx512) avx512::add_loops(table);
 #endif

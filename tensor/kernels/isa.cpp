@@ -8,7 +8,7 @@ namespace relume {
 namespace {
 
 Isa best_of_cpu() {
-#if defined(__x86_64__)
+#if defined(RELUME_HAS_AVX)
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

@@ -6,6 +6,11 @@
 // must not be the one that was compiled for a CPU with more instructions than this one.
 #pragma once
 
+// A sanitized build holds baseline alone: the sets share their sources (docs/trust.md).
+#if defined(__x86_64__) && !defined(RELUME_BASELINE_ONLY)
+#define RELUME_HAS_AVX 1
+#endif
+
 namespace relume {
 
 enum class Isa { baseline, avx2, avx512 };

@@ -9,7 +9,7 @@ ReductionTable make_table() {
   ReductionTable table;
   baseline::add_reductions(table);
   add_complex_reductions(table);
-#if defined(__x86_64__)
+#if defined(RELUME_HAS_AVX)
   if (chosen_isa() == Isa::avx2) avx2::add_reductions(table);
   if (chosen_isa() == Isa::avx512) avx512::add_reductions(table);
 #endif

@@ -94,8 +94,8 @@ inline float exp2(float x) {
   const float value = 1 + expm1_near_zero((clipped - n) * 0.693147180559945f);
   // In two steps, as exp.
   const int32_t exponent = static_cast<int32_t>(n), half = exponent >> 1;
-  const float first = bits_as<float>((half + 127) << 23);
-  const float second = bits_as<float>((exponent - half + 127) << 23);
+  const float first = float_power_of_two(half);
+  const float second = float_power_of_two(exponent - half);
   return x != x ? x : value * first * second;
 }
 

@@ -170,13 +170,16 @@ inline float expm1_near_zero(float r) {
                                 4.166626692e-02f, 1.666666686e-01f, 5.000000079e-01f);
 }
 
+// 2^n for an integer n in [-126, 127]; unsigned, so that what NaN becomes overflows harmlessly.
+inline float float_power_of_two(uint32_t n) { return bits_as<float>((n + 127) << 23); }
+
 inline float exp(float x) {
   const ReducedFloat part = reduce(clip(x, -104.0f, 89.0f));
   const float value = 1 + expm1_near_zero(part.r);
   // In two steps: subnormal results and infinity come out right.
   const int32_t exponent = static_cast<int32_t>(part.n), half = exponent >> 1;
-  const float first = bits_as<float>((half + 127) << 23);
-  const float second = bits_as<float>((exponent - half + 127) << 23);
+  const float first = float_power_of_two(half);
+  const float second = float_power_of_two(exponent - half);
   return x != x ? x : value * first * second;
 }
 
@@ -184,7 +187,7 @@ inline float log(float x) {
   const bool subnormal = x < 0x1p-126f;
   const int32_t bits = bits_as<int32_t>(subnormal ? x * 0x1p23f : x);
   constexpr int32_t root_half = 0x3f3504f3;
-  const int32_t moved = bits + (0x3f800000 - root_half);
+  const int32_t moved = static_cast<int32_t>(static_cast<uint32_t>(bits) + (0x3f800000u - root_half));
   const float f = bits_as<float>((moved & 0x007fffff) + root_half) - 1;
   const float exponent =
       static_cast<float>((moved >> 23) - 127) - (subnormal ? 23.0f : 0.0f);
@@ -204,7 +207,7 @@ inline float sigmoid(float x) {
 
 inline float expm1(float x) {
   const ReducedFloat part = reduce(clip(x, -18.0f, 89.0f));
-  const float half_power = bits_as<float>((static_cast<int32_t>(part.n) + 126) << 23);
+  const float half_power = float_power_of_two(static_cast<uint32_t>(static_cast<int32_t>(part.n)) - 1);
   const float result = 2 * (half_power * expm1_near_zero(part.r) + (half_power - 0.5f));
   return x != x || __builtin_fabsf(x) < 0x1p-24f ? x : result;
 }

@@ -46,7 +46,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     const auto size = static_cast<Py_ssize_t>(item_size(body->dtype));
     for (int i = 0; i < body->ndim; ++i) {
       exported->shape[i] = body->shape[i];
-      exported->strides[i] = body->strides[i] * size;
+      // What a dimension without steps has as its stride may be any number.
+      if (__builtin_mul_overflow(body->strides[i], size, &exported->strides[i])) exported->strides[i] = size;
     }
     if (body->storage) body->storage->exported = true;
     static char nothing[8];  // NumPy takes no null pointer, even for an empty array

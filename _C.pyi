@@ -143,6 +143,14 @@ class Tensor:
     allclose: Callable[..., builtins.bool]
     argsort: Callable[..., Tensor]
     equal: Callable[..., builtins.bool]
+    view: Callable[..., Tensor]
+    norm: Callable[..., Tensor]
+    bernoulli: Callable[..., Tensor]
+    multinomial: Callable[..., Tensor]
+    stft: Callable[..., Tensor]
+    istft: Callable[..., Tensor]
+    svd: Callable[..., Any]
+    vdot: Callable[..., Tensor]
     split: Callable[..., list[Tensor]]
     max: Callable[..., Any]
     min: Callable[..., Any]
@@ -477,7 +485,6 @@ class Tensor:
     def msort(self) -> Tensor: ...
     def mul(self, other: Operand) -> Tensor: ...
     def mul_(self, other: Operand) -> Tensor: ...
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Any = None) -> Tensor: ...
     def mv(self, vec: Tensor) -> Tensor: ...
     def mvlgamma(self, p: builtins.int) -> Tensor: ...
     def nan_to_num(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor: ...
@@ -597,7 +604,6 @@ class Tensor:
     def unsqueeze(self, dim: builtins.int) -> Tensor: ...
     def var(self, dim: Integers | None = None, *, correction: Number | None = 1, keepdim: builtins.bool = False, unbiased: builtins.bool | None = None) -> Tensor: ...
     def var_mean(self, dim: Integers | None = None, *, correction: Number | None = 1, keepdim: builtins.bool = False, unbiased: builtins.bool | None = None) -> tuple[Tensor, Tensor]: ...
-    def view(self, *shape: Integers) -> Tensor: ...
     def view_as_complex(self) -> Tensor: ...
     def view_as_real(self) -> Tensor: ...
     def xlogy(self, other: Operand) -> Tensor: ...
@@ -619,16 +625,30 @@ class Tensor:
     arctan2_ = atan2_
     arctanh = atanh
     arctanh_ = atanh_
+    bitwise_invert = bitwise_not
+    bitwise_invert_ = bitwise_not_
     clip = clamp
     clip_ = clamp_
+    conj_physical = conj
+    conj_physical_ = conj_
+    conjugate = conj
+    conjugate_ = conj_
+    degrees = rad2deg
+    degrees_ = rad2deg_
     divide = div
     divide_ = div_
+    fabs = abs
+    fabs_ = abs_
     fix = trunc
     fix_ = trunc_
     greater = gt
     greater_ = gt_
     greater_equal = ge
     greater_equal_ = ge_
+    invert = bitwise_not
+    invert_ = bitwise_not_
+    left_shift = bitwise_left_shift
+    left_shift_ = bitwise_left_shift_
     less = lt
     less_ = lt_
     less_equal = le
@@ -639,6 +659,14 @@ class Tensor:
     negative_ = neg_
     not_equal = ne
     not_equal_ = ne_
+    power = pow
+    power_ = pow_
+    radians = deg2rad
+    radians_ = deg2rad_
+    right_shift = bitwise_right_shift
+    right_shift_ = bitwise_right_shift_
+    rint = round
+    rint_ = round_
     sgn = sign
     sgn_ = sign_
     subtract = sub
@@ -728,6 +756,8 @@ class Generator:
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float: ...
     def normal(self, mean: float = 0.0, std: float = 1.0) -> float: ...
 
+def default_float() -> dtype_type: ...
+def set_default_float(dtype: Any) -> None: ...
 def register_dtypes(dtypes: list[dtype_type]) -> None: ...
 def registry() -> list[dict[str, Any]]: ...
 def get_num_threads() -> builtins.int: ...

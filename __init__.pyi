@@ -24,6 +24,7 @@ from relume.autograd import is_grad_enabled as is_grad_enabled
 from relume.autograd import is_inference_mode_enabled as is_inference_mode_enabled
 from relume.autograd import no_grad as no_grad
 from relume.autograd import set_grad_enabled as set_grad_enabled
+from relume.autograd.func import vmap as vmap
 from relume.converters import ConversionReport as ConversionReport
 from relume.converters import convert as convert
 from relume.converters import FileFormatError as FileFormatError
@@ -41,19 +42,10 @@ from relume.tensor import linalg as linalg
 from relume.tensor import processes as multiprocessing
 from relume.tensor import special as special
 from relume.tensor import tensor as tensor
-from relume.tensor.aliases import clamp_max as clamp_max
-from relume.tensor.aliases import clamp_min as clamp_min
-from relume.tensor.aliases import positive as positive
-from relume.tensor.convolution import conv1d as conv1d
-from relume.tensor.convolution import conv2d as conv2d
-from relume.tensor.convolution import conv3d as conv3d
 from relume.tensor.devices import device as device
-from relume.tensor.dtype_limits import can_cast as can_cast
-from relume.tensor.dtype_limits import finfo as finfo
-from relume.tensor.dtype_limits import iinfo as iinfo
-from relume.tensor.dtype_limits import promote_types as promote_types
-from relume.tensor.dtype_limits import result_type as result_type
 from relume.tensor.dtypes import bfloat16 as bfloat16
+from relume.tensor.dtypes import get_default_dtype as get_default_dtype
+from relume.tensor.dtypes import set_default_dtype as set_default_dtype
 from relume.tensor.dtypes import bool_ as bool_
 from relume.tensor.dtypes import complex64 as complex64
 from relume.tensor.dtypes import complex128 as complex128
@@ -66,6 +58,38 @@ from relume.tensor.dtypes import int32 as int32
 from relume.tensor.dtypes import int64 as int64
 from relume.tensor.dtypes import int8 as int8
 from relume.tensor.dtypes import uint8 as uint8
+from relume.tensor.linalg import cholesky as cholesky
+from relume.tensor.linalg import det as det
+from relume.tensor.linalg import inv as inverse
+from relume.tensor.linalg import matrix_exp as matrix_exp
+from relume.tensor.linalg import matrix_power as matrix_power
+from relume.tensor.linalg import pinv as pinverse
+from relume.tensor.linalg import qr as qr
+from relume.tensor.linalg import slogdet as slogdet
+from relume.tensor.random import Generator as Generator
+from relume.tensor.random import get_rng_state as get_rng_state
+from relume.tensor.random import initial_seed as initial_seed
+from relume.tensor.random import manual_seed as manual_seed
+from relume.tensor.random import seed as seed
+from relume.tensor.random import set_rng_state as set_rng_state
+from relume.tensor.threads import get_num_threads as get_num_threads
+from relume.tensor.threads import set_num_threads as set_num_threads
+
+from relume.tensor.aliases import cbrt as cbrt
+from relume.tensor.aliases import clamp_max as clamp_max
+from relume.tensor.aliases import clamp_min as clamp_min
+from relume.tensor.aliases import positive as positive
+from relume.tensor.convolution import conv1d as conv1d
+from relume.tensor.convolution import conv2d as conv2d
+from relume.tensor.convolution import conv3d as conv3d
+from relume.tensor.creation import asarray as asarray
+from relume.tensor.creation import frombuffer as frombuffer
+from relume.tensor.creation import scalar_tensor as scalar_tensor
+from relume.tensor.dtype_limits import can_cast as can_cast
+from relume.tensor.dtype_limits import finfo as finfo
+from relume.tensor.dtype_limits import iinfo as iinfo
+from relume.tensor.dtype_limits import promote_types as promote_types
+from relume.tensor.dtype_limits import result_type as result_type
 from relume.tensor.functions import allclose as allclose
 from relume.tensor.functions import arange as arange
 from relume.tensor.functions import equal as equal
@@ -78,23 +102,27 @@ from relume.tensor.functions import norm as norm
 from relume.tensor.functions import split as split
 from relume.tensor.index_functions import argwhere as argwhere
 from relume.tensor.index_functions import as_strided_scatter as as_strided_scatter
+from relume.tensor.index_functions import flatnonzero as flatnonzero
+from relume.tensor.index_functions import index_put as index_put
 from relume.tensor.index_functions import nonzero as nonzero
 from relume.tensor.index_functions import put_along_dim as put_along_dim
+from relume.tensor.index_functions import ravel_multi_index as ravel_multi_index
 from relume.tensor.index_functions import take_along_dim as take_along_dim
+from relume.tensor.index_functions import unravel_index as unravel_index
 from relume.tensor.index_functions import where as where
-from relume.tensor.linalg import cholesky as cholesky
-from relume.tensor.linalg import cholesky_inverse as cholesky_inverse
-from relume.tensor.linalg import cholesky_solve as cholesky_solve
-from relume.tensor.linalg import det as det
-from relume.tensor.linalg import inv as inverse
-from relume.tensor.linalg import logdet as logdet
-from relume.tensor.linalg import lu_solve as lu_solve
-from relume.tensor.linalg import lu_unpack as lu_unpack
-from relume.tensor.linalg import matrix_exp as matrix_exp
-from relume.tensor.linalg import matrix_power as matrix_power
-from relume.tensor.linalg import pinv as pinverse
-from relume.tensor.linalg import qr as qr
-from relume.tensor.linalg import slogdet as slogdet
+from relume.tensor.linalg.decompositions import cholesky_inverse as cholesky_inverse
+from relume.tensor.linalg.decompositions import cholesky_solve as cholesky_solve
+from relume.tensor.linalg.decompositions import lu_solve as lu_solve
+from relume.tensor.linalg.decompositions import lu_unpack as lu_unpack
+from relume.tensor.linalg.products import vdot as vdot
+from relume.tensor.linalg.root_functions import frobenius_norm as frobenius_norm
+from relume.tensor.linalg.root_functions import norm_except_dim as norm_except_dim
+from relume.tensor.linalg.root_functions import nuclear_norm as nuclear_norm
+from relume.tensor.linalg.root_functions import pca_lowrank as pca_lowrank
+from relume.tensor.linalg.root_functions import svd as svd
+from relume.tensor.linalg.root_functions import svd_lowrank as svd_lowrank
+from relume.tensor.linalg.root_functions import triangular_solve as triangular_solve
+from relume.tensor.linalg.solving import logdet as logdet
 from relume.tensor.list_functions import atleast_1d as atleast_1d
 from relume.tensor.list_functions import atleast_2d as atleast_2d
 from relume.tensor.list_functions import atleast_3d as atleast_3d
@@ -110,8 +138,15 @@ from relume.tensor.list_functions import meshgrid as meshgrid
 from relume.tensor.list_functions import tensor_split as tensor_split
 from relume.tensor.list_functions import tensordot as tensordot
 from relume.tensor.list_functions import vsplit as vsplit
-from relume.tensor.numpy_methods import is_complex as is_complex
-from relume.tensor.numpy_methods import is_floating_point as is_floating_point
+from relume.tensor.nan_functions import nanargmax as nanargmax
+from relume.tensor.nan_functions import nanargmin as nanargmin
+from relume.tensor.nan_functions import nancumprod as nancumprod
+from relume.tensor.nan_functions import nancumsum as nancumsum
+from relume.tensor.nan_functions import nanmax as nanmax
+from relume.tensor.nan_functions import nanmin as nanmin
+from relume.tensor.nan_functions import nanprod as nanprod
+from relume.tensor.nan_functions import nanstd as nanstd
+from relume.tensor.nan_functions import nanvar as nanvar
 from relume.tensor.numpy_methods import is_nonzero as is_nonzero
 from relume.tensor.numpy_methods import numel as numel
 from relume.tensor.order_functions import argsort as argsort
@@ -120,19 +155,51 @@ from relume.tensor.order_functions import median as median
 from relume.tensor.order_functions import nanmedian as nanmedian
 from relume.tensor.order_functions import unique as unique
 from relume.tensor.order_functions import unique_consecutive as unique_consecutive
-from relume.tensor.random import Generator as Generator
-from relume.tensor.random import get_rng_state as get_rng_state
-from relume.tensor.random import initial_seed as initial_seed
-from relume.tensor.random import manual_seed as manual_seed
-from relume.tensor.random import seed as seed
-from relume.tensor.random import set_rng_state as set_rng_state
+from relume.tensor.printing import get_printoptions as get_printoptions
+from relume.tensor.printing import set_printoptions as set_printoptions
+from relume.tensor.random_functions import bernoulli as bernoulli
+from relume.tensor.random_functions import multinomial as multinomial
 from relume.tensor.random_functions import normal as normal
 from relume.tensor.random_functions import randint as randint
 from relume.tensor.random_functions import randint_like as randint_like
-from relume.tensor.threads import get_num_threads as get_num_threads
-from relume.tensor.threads import set_num_threads as set_num_threads
+from relume.tensor.sampled_functions import average as average
+from relume.tensor.sampled_functions import convolve as convolve
+from relume.tensor.sampled_functions import correlate as correlate
+from relume.tensor.sampled_functions import geomspace as geomspace
+from relume.tensor.sampled_functions import gradient as gradient
+from relume.tensor.sampled_functions import interp as interp
+from relume.tensor.sampled_functions import percentile as percentile
+from relume.tensor.sampled_functions import polyfit as polyfit
+from relume.tensor.sampled_functions import polyval as polyval
+from relume.tensor.sampled_functions import unwrap as unwrap
+from relume.tensor.set_functions import intersect1d as intersect1d
+from relume.tensor.set_functions import setdiff1d as setdiff1d
+from relume.tensor.set_functions import setxor1d as setxor1d
+from relume.tensor.set_functions import union1d as union1d
+from relume.tensor.spectrograms import istft as istft
+from relume.tensor.spectrograms import stft as stft
+from relume.tensor.windows import bartlett_window as bartlett_window
+from relume.tensor.windows import blackman_window as blackman_window
+from relume.tensor.windows import hamming_window as hamming_window
+from relume.tensor.windows import hann_window as hann_window
+from relume.tensor.windows import kaiser_window as kaiser_window
 
 __version__: str
+bool = bool_
+cdouble = complex128
+cfloat = complex64
+double = float64
+float = float32
+half = float16
+int = int32
+long = int64
+short = int16
+Size = tuple
+newaxis: None
+e: builtins.float
+inf: builtins.float
+nan: builtins.float
+pi: builtins.float
 
 def abs(input: Tensor, *, out: Any = None) -> Tensor: ...
 def acos(input: Tensor, *, out: Any = None) -> Tensor: ...
@@ -383,7 +450,6 @@ def mul(input: Operand, other: Operand, *, out: Any = None) -> Tensor: ...
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, reduction: builtins.str = 'mean', *, out: Any = None) -> Tensor: ...
 def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', *, out: Any = None) -> Tensor: ...
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: builtins.str = 'mean', *, out: Any = None) -> Tensor: ...
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, out: Any = None, generator: Any = None) -> Tensor: ...
 def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor: ...
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Any = None) -> Tensor: ...
 def nan_to_num(input: Tensor, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Any = None) -> Tensor: ...
@@ -523,16 +589,32 @@ arcsinh = asinh
 arctan = atan
 arctan2 = atan2
 arctanh = atanh
+bitwise_invert = bitwise_not
 clip = clamp
+concat = cat
+concatenate = cat
+conj_physical = conj
+conjugate = conj
+degrees = rad2deg
 divide = div
+fabs = abs
 fix = trunc
 greater = gt
 greater_equal = ge
+igamma = gammainc
+igammac = gammaincc
+invert = bitwise_not
+left_shift = bitwise_left_shift
 less = lt
 less_equal = le
 multiply = mul
 negative = neg
 not_equal = ne
+power = pow
+radians = deg2rad
+right_shift = bitwise_right_shift
+rint = round
+row_stack = vstack
 sgn = sign
 subtract = sub
 trapz = trapezoid

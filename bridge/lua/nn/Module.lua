@@ -173,7 +173,8 @@ end
 ----------------------------------------------------------------------------------------
 -- Copies and types.
 
--- Copies a graph of tables and objects; identity inside it is kept.
+-- Copies a graph of tables and objects; identity inside it is kept. What `seen` has as its own copy
+-- stays as it is.
 local function deep_copy(value, seen)
    if torch.isTensor(value) then
       if seen[value] then return seen[value] end
@@ -198,6 +199,8 @@ local function deep_copy(value, seen)
    end
    return value
 end
+
+Module.deepCopy = deep_copy
 
 -- A deep copy that shares the named fields with the original.
 function Module:clone(...)

@@ -1,0 +1,11 @@
+-- Package dpnn in Lua: modules and criterions beside those of nn.
+require 'nn'
+require 'dpnn.module_methods'
+require 'dpnn.small_layers'
+require 'dpnn.reinforce'
+require 'dpnn.rewards'
+require 'dpnn.building_blocks'
+
+dpnn = dpnn or {}
+nn.dpnn = dpnn
+return dpnn

@@ -6,7 +6,7 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
-from relume.legacy_nn import nested
+from relume.legacy_nn import graph_nodes, nested
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -45,6 +45,12 @@ class Criterion(Module):
         )
 
     def __call__(self, input: Activation, target: Any = None) -> Any:
+        """The value on the tape. Given graph nodes, a graph node: `criterion([output, target])`."""
+        inputs = (input,) if target is None else (input, target)
+        if not isinstance(input, Tensor) and graph_nodes.is_node_call(inputs):
+            from relume.legacy_nn.composite import make
+
+            return graph_nodes.make_node(make("ModuleFromCriterion", self), inputs)
         if self._own_forward:
             from relume.legacy_nn.protocol_function import apply_criterion
 

@@ -41,6 +41,25 @@ class tables:
         """Every input plane with the output plane of its number."""
         return rl.tensor([[i + 1.0, i + 1.0] for i in range(planes)], dtype=default_dtype())
 
+    @staticmethod
+    def random(inputs: int, outputs: int, fan_in: int) -> Tensor:
+        """Every output plane with `fan_in` input planes: the next ones of a random order of all,
+        or of a new order when fewer are left.
+
+        >>> from relume import legacy_nn as nn
+        >>> nn.tables.random(4, 6, 2).shape
+        (12, 2)
+        """
+        if not 1 <= fan_in <= inputs:
+            raise ValueError(f"nn.tables.random: fan_in is from 1 to {inputs}, got {fan_in}")
+        rows, order = [], rl.randperm(inputs).tolist()
+        for output in range(outputs):
+            rows += [[input + 1.0, output + 1.0] for input in order[:fan_in]]
+            order = order[fan_in:]
+            if len(order) < fan_in:
+                order = rl.randperm(inputs).tolist()
+        return rl.tensor(rows, dtype=default_dtype())
+
 
 class MappedConvolution(Module):
     """The base of convolutions that connect only some pairs of planes.

@@ -114,6 +114,8 @@ def run_lstm(
         projection, the cells are those of the last step alone.
     """
     weight, bias, *projection = parameters
+    if sequence.dtype == weight.dtype == rl.float16:
+        return run_half_lstm(sequence, first, parameters, is_zero)
     cell, hidden = first
     inputs, size = sequence.shape[2], cell.shape[1]
     weight = in_order(weight, 1, size, (0, 1, 3, 2)).t()  # as rl.lstm has them
@@ -134,6 +136,16 @@ def run_lstm(
     shape = (time, batch, size)
     cells = cells.narrow(0, 0, time * batch)
     return [cells.reshape(shape), output.reshape(shape)], [last_cell, last_output]
+
+
+def run_half_lstm(
+    sequence: Tensor, first: list[Tensor], parameters: tuple, is_zero: Tensor | None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """`run_lstm` in float32, for which there is a kernel, with results in float16."""
+    wide = [p if p is None else p.to(rl.float32) for p in parameters]
+    states = [state.to(rl.float32) for state in first]
+    steps, last = run_lstm(sequence.to(rl.float32), states, tuple(wide), is_zero)
+    return [step.to(rl.float16) for step in steps], [state.to(rl.float16) for state in last]
 
 
 def with_shutter(sequence: Tensor, weight: Tensor, is_zero: Tensor) -> tuple[Tensor, Tensor]:

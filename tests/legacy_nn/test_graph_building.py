@@ -145,6 +145,19 @@ def test_operators_between_nodes():
     assert [output.tolist() for output in outputs] == [[8], [4], [12], [3], [-6], [6, 2]]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_criterion_can_be_a_node(at_once):
+    case = next(c for c in load_cases("nngraph", "gModule") if c.name == "criterion as a node")
+    x, t = nn.Identity()(), nn.Identity()()
+    layer = nn.Linear(3, 4)
+    y, criterion = layer(x), nn.MSECriterion()
+    net = nn.gModule([x, t], [criterion([y, t]) if at_once else criterion(y, t)])
+    for own, value in zip(layer.parameters()[0], case.params, strict=True):
+        own.copy_(value)
+    assert difference(net.forward(case.input), case.output) < 1e-12
+    assert difference(net.backward(case.input, case.gradOutput), case.gradInput) < 1e-12
+
+
 def test_graph_parameters_casts_and_clones():
     net = minus_operators()
     flat, _ = net.getParameters()

@@ -578,3 +578,19 @@ def test_a_sequence_without_end_keeps_only_what_is_in_reach(name, is_training):
         tables = [value for value in vars(cell).values() if isinstance(value, rl.Table)]
         assert max(len(table.items()) for table in tables) <= 6
         assert len(cell._kept.fused) <= 5
+
+
+@every_net
+def test_networks_of_halves(name):
+    """float16 has a tenth of the digits, not other numbers."""
+    rl.manual_seed(2)
+    net, x = NETS[name](), rl.randn(5, 2, 3, **DOUBLE)
+    output = net.forward(x)
+    gradient = net.backward(x, rl.ones_like(output)).clone()
+    half = rl.loads(rl.dumps(net.forget().clearState())).half()
+    found = half.forward(x.half())
+    assert found.dtype == rl.float16
+    assert difference(found.double(), output) < 1e-2
+    found = half.backward(x.half(), rl.ones_like(found))
+    assert found.dtype == rl.float16
+    assert difference(found.double(), gradient) < 3e-2

@@ -36,24 +36,18 @@ function nn.tables.oneToOne(planes)
    return rows
 end
 
--- Each output plane gets `fan_in` input planes, all of them equally often.
+-- Each output plane gets the next `fan_in` input planes of a random order of all, or of a new
+-- order when fewer are left.
 function nn.tables.random(inputs, outputs, fan_in)
    local rows = torch.Tensor(outputs * fan_in, 2)
-   local pool, place = {}, 1
+   local order, used, place = torch.randperm(inputs), 0, 1
    for output = 1, outputs do
-      local used = {}
-      for _ = 1, fan_in do
-         if #pool == 0 then
-            local order = torch.randperm(inputs)
-            for i = 1, inputs do pool[i] = order[i] end
-         end
-         local choice = #pool
-         while choice > 1 and used[pool[choice]] do choice = choice - 1 end
-         local input = table.remove(pool, choice)
-         used[input] = true
-         rows[place][1], rows[place][2] = input, output
+      for choice = used + 1, used + fan_in do
+         rows[place][1], rows[place][2] = order[choice], output
          place = place + 1
       end
+      used = used + fan_in
+      if used + fan_in > inputs then order, used = torch.randperm(inputs), 0 end
    end
    return rows
 end

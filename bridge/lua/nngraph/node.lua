@@ -91,5 +91,15 @@ end
 nn.Module.__unm__ = function(module) return module() end
 nn.Module.__sub__ = function(before, module) return module(before) end
 nn.Module.__call__ = function(module, ...) return nngraph.make_node(module, ...) end
+
+-- criterion{output, target} is a node too, when these are nodes.
+local criterion_of_values = nn.Criterion.__call__
+nn.Criterion.__call__ = function(criterion, inputs, ...)
+   if torch.type(inputs) == 'table' and torch.typename(inputs[1]) == 'nngraph.Node' then
+      return nn.ModuleFromCriterion(criterion)(inputs)
+   end
+   return criterion_of_values(criterion, inputs, ...)
+end
+
 Node.__sub__ = function(before, module) return module(before) end
 Node.__unm__ = function(node) error('a node has no negation; write - nn.Identity()', 2) end

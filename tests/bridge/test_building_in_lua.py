@@ -1,0 +1,32 @@
+"""Networks that Lua code builds: graphs with criterions, and connection tables."""
+
+import pytest
+from golden_cases import load_cases
+
+import relume as rl
+
+
+@pytest.fixture(scope="module")
+def lua():
+    with rl.bridge.Lua() as runtime:
+        runtime.require("nngraph")
+        yield runtime
+
+
+def test_a_criterion_can_be_a_node(lua):
+    in_graph, alone, called = lua.execute("""
+        local x, t = nn.Identity()(), nn.Identity()()
+        local criterion = nn.MSECriterion()
+        local net = nn.gModule({x, t}, {criterion({nn.MulConstant(2)(x), t})})
+        local a, b = torch.rand(2), torch.rand(2)
+        return net:forward({a, b})[1], criterion:forward(a * 2, b), (criterion(a * 2, b))
+    """)
+    assert in_graph == alone == called
+
+
+def test_connections_are_drawn_as_in_torch7(lua):
+    case = next(c for c in load_cases("nn", "SpatialConvolutionMap") if "random" in c.ctor)
+    lua.execute("torch.manualSeed(...)", int(case.ctor_seed))
+    layer = lua.execute(f"return {case.ctor}")
+    assert layer.connTable.tolist() == case.module.connTable.tolist()
+    assert layer.weight.tolist() == case.params[1].tolist()

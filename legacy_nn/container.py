@@ -42,6 +42,10 @@ class Container(Module):
 
     def add(self, module: Any) -> Any:
         """Adds a module at the end and returns the container."""
+        if isinstance(module, type):
+            raise TypeError(
+                f"{self.torch_typename}: add an object, {module.__name__}(...), not the class"
+            )
         self.modules.append(module)
         return self
 

@@ -41,6 +41,31 @@ def unknown_class(typename: str) -> UnknownModuleError:
     )
 
 
+# What modules of PyTorch have, and Torch7's name or the way to get it here.
+INSTEAD = {
+    "eval": "evaluate()",
+    "zero_grad": "zeroGradParameters()",
+    "named_parameters": "parameters(), which gives two lists: parameters and gradients",
+    "state_dict": "relume.save(net, path), or parameters()",
+    "load_state_dict": "parameters()[0] and copy_()",
+    "to": "float() or double()",
+    "children": "modules, a list",
+    "named_modules": "listModules(), or walk()",
+    "cuda": "float(): relume computes on the CPU",
+}
+
+
+def no_such_name(typename: str, name: str) -> AttributeError:
+    """The error for an attribute that a layer does not have.
+
+    >>> print(no_such_name("nn.Linear", "eval"))
+    nn.Linear has no field or method 'eval'; Torch7's layers have evaluate()
+    """
+    known = INSTEAD.get(name)
+    hint = f"; Torch7's layers have {known}" if known else ""
+    return AttributeError(f"{typename} has no field or method {name!r}{hint}")
+
+
 def not_runnable(module: Any) -> Exception:
     """The error for something in a network that is no module we can run."""
     typename = getattr(module, "torch_typename", None)

@@ -15,6 +15,7 @@ needs lives in slots.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,11 +23,12 @@ import relume as rl
 from relume import _C, Tensor
 from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing, utils
 from relume.legacy_nn.diagonal_hessian import DiagonalHessian
-from relume.legacy_nn.errors import name_layer
+from relume.legacy_nn.errors import name_layer, no_such_name
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.rnn.module_methods import RecurrentMethods
+from relume.legacy_nn.tied_gradients import tie_gradient
 from relume.legacy_nn.training_methods import TrainingMethods
 from relume.legacy_nn.types import get_default_tensor_type, new_empty
 
@@ -42,6 +44,18 @@ def derived(method: Callable) -> Callable:
 
 def is_derived(method: Callable) -> bool:
     return getattr(method, "is_derived", False)
+
+
+def names_after_input(compute: Callable, default: tuple[str, ...]) -> tuple[str, ...]:
+    """The parameters that `compute(self, input, weight, ...)` names; the default for `*parameters`.
+
+    >>> names_after_input(lambda self, input, weight, gate: input, ())
+    ('weight', 'gate')
+    """
+    taken = list(inspect.signature(compute).parameters.values())[2:]
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in taken):
+        return default
+    return tuple(parameter.name for parameter in taken)
 
 
 def defined_later(cls: type, name: str, other: str) -> bool:
@@ -108,6 +122,8 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         )
         if "torch_typename" not in cls.__dict__:
             cls.torch_typename = f"nn.{cls.__name__}"
+        if "compute" in cls.__dict__ and cls.parameter_names is Module.parameter_names:
+            cls.parameter_names = names_after_input(cls.compute, Module.parameter_names)
 
     def __new__(cls, *arguments: Any, **named: Any) -> Module:
         self = object.__new__(cls)
@@ -203,8 +219,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         leaves = self._own_parameters()
         for name, parameter in zip(self.parameter_names, leaves, strict=False):
             if parameter is not None and parameter.grad is None:
-                parameter.requires_grad_()
-                parameter.grad = self._gradient(name)
+                tie_gradient(parameter, self._gradient(name))
         return leaves
 
     def _call_protocol(self, input: Activation) -> Activation:
@@ -214,8 +229,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         parameters, gradients = self.parameters()
         for parameter, gradient in zip(parameters, gradients, strict=False):
             if parameter.grad is None:
-                parameter.requires_grad_()
-                parameter.grad = gradient
+                tie_gradient(parameter, gradient)
         return apply_protocol(self, input, parameters, gradients)
 
     # ---- Torch7's protocol: forward ----
@@ -362,7 +376,9 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         for place, name in enumerate(names, first):
             gradient = gradients[place]
             if gradient is not None:
-                total = self._gradient(name)
+                total, parameter = self._gradient(name), getattr(self, name)
+                if parameter.requires_grad and parameter.grad is None:
+                    tie_gradient(parameter, total)
                 if scale == 1:
                     total.add_(gradient)
                 else:
@@ -386,7 +402,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         for parameter in type(self).parameter_names:
             if name == gradient_name_of(parameter):
                 return None if getattr(self, parameter) is None else self._gradient(parameter)
-        raise AttributeError(f"{self.torch_typename} has no field or method {name!r}")
+        raise no_such_name(self.torch_typename, name)
 
     # ---- parameters ----
 

@@ -13,6 +13,7 @@ from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.tied_gradients import tie_gradient
 from relume.legacy_nn.types import long_storage, new_empty, new_parameter, sizes_of
 
 
@@ -216,8 +217,7 @@ class WeightNorm(Decorator):
         parameters, gradients = self.parameters()
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if parameter.grad is None:
-                parameter.requires_grad_()
-                parameter.grad = gradient.reshape(parameter.shape)
+                tie_gradient(parameter, gradient.reshape(parameter.shape))
         module = self.modules[0]
         rest = [
             parameter

@@ -258,6 +258,11 @@ def _names_and_tensors(params: list[Any]) -> tuple[list[str], list[Tensor]]:
     names = [name for name, _ in named]
     tensors = [tensor for _, tensor in named] if named else params
     for tensor in tensors:
+        if isinstance(tensor, list):
+            raise TypeError(
+                "an optimizer changes tensors, not lists of them; a Torch7 network has two lists, "
+                "parameters and gradients: give net.parameters()[0]"
+            )
         if not isinstance(tensor, Tensor):
             raise TypeError(f"an optimizer changes tensors, not {type(tensor).__name__}")
         if not tensor.is_leaf:

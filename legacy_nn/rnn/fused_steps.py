@@ -17,6 +17,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import lookup
+from relume.legacy_nn.tied_gradients import tie_gradient
 
 
 def fast_lstm(x: Tensor, before: Tensor, cell: Tensor, *parameters: Tensor) -> list[Tensor]:
@@ -110,8 +111,7 @@ class FusedStep(Module):
     def _leaves(self) -> list:
         for parameter, gradient in zip(*self.own, strict=True):
             if parameter.grad is None:
-                parameter.requires_grad_()
-                parameter.grad = gradient
+                tie_gradient(parameter, gradient)
         return self._own_parameters()
 
     def _accumulate(self, gradients: list, scale: float) -> None:

@@ -149,3 +149,21 @@ def test_an_object_read_before_its_class_was_registered(register):
     register("nn.Late")(type("Late", (nn.Module,), {}))
     with pytest.raises(nn.UnknownModuleError, match="load the file again"):
         net.forward(rl.zeros(1))
+
+
+def test_the_parameters_are_those_that_compute_names():
+    class Scale(nn.Module):
+        def compute(self, input, weight):
+            return input * weight
+
+    class Twice(nn.Module):
+        def compute(self, input):
+            return input * 2
+
+    assert (Scale.parameter_names, Twice.parameter_names) == (("weight",), ())
+    scale = Scale()
+    scale.weight = rl.tensor([3.0])
+    x = rl.tensor([1.0, 2.0])
+    assert nn.Sequential().add(scale).add(Twice()).forward(x).tolist() == [6, 12]
+    assert scale.backward(x, rl.ones(2)).tolist() == [3, 3]
+    assert scale.gradWeight.tolist() == [3]

@@ -84,3 +84,19 @@ def test_errors_of_users_code_stay_what_they_are():
 
     with pytest.raises(AttributeError, match="no_such_method"):
         nn.Sequential().add(Wrong()).forward(rl.ones(2))
+
+
+def test_names_of_pytorch_lead_to_those_of_torch7():
+    with pytest.raises(AttributeError, match=r"nn.Linear has no .* 'eval'; .* have evaluate\(\)"):
+        nn.Linear(2, 3).eval()
+    assert not hasattr(nn.Linear(2, 3), "no_such_name")
+
+
+def test_a_class_is_no_module():
+    with pytest.raises(TypeError, match=r"nn.Sequential: add an object, Linear\(...\)"):
+        nn.Sequential().add(nn.Linear)
+
+
+def test_an_optimizer_wants_one_of_the_two_lists_of_parameters():
+    with pytest.raises(TypeError, match=r"net.parameters\(\)\[0\]"):
+        rl.optim.SGD(nn.Linear(2, 3).parameters(), lr=0.1)

@@ -1,0 +1,29 @@
+"""A parameter's `grad` and the layer's `gradWeight`: one tensor under two names."""
+
+from __future__ import annotations
+
+from relume import Tensor
+
+
+def tie_gradient(parameter: Tensor, gradient: Tensor) -> None:
+    """Makes a parameter a leaf of the tape whose `grad` is Torch7's gradient.
+
+    A leaf without `grad` had one that was let go (`zero_grad()` of an optimizer sets it to
+    None), which means that the sum begins anew. Torch7's gradients of other parameters stay:
+    they are added to until `zeroGradParameters()`.
+
+    >>> import relume as rl
+    >>> weight, grad_weight = rl.ones(2), rl.ones(2)
+    >>> tie_gradient(weight, grad_weight)
+    >>> (weight * 3).sum().backward()
+    >>> grad_weight.tolist()
+    [4.0, 4.0]
+    >>> weight.grad = None
+    >>> tie_gradient(weight, grad_weight)
+    >>> grad_weight.tolist()
+    [0.0, 0.0]
+    """
+    if parameter.requires_grad:
+        gradient.zero_()
+    parameter.requires_grad_()
+    parameter.grad = gradient

@@ -159,6 +159,21 @@ _INSTEAD = {
     "matrix_rank": "relume.linalg.matrix_rank",
     "solve": "relume.linalg.solve",
     "symeig": "relume.linalg.eigh",
+    "array": "relume.tensor, or relume.asarray to share memory",
+    "expand_dims": "relume.unsqueeze, or x[:, None]",
+    "array_split": "relume.tensor_split",
+    "random": "relume.rand, relume.randn, relume.randint, ...",
+    "utils": "relume.data for torch.utils.data, relume.autograd.checkpoint for checkpoints",
+    "FloatTensor": "relume.tensor(data, dtype=relume.float32), or relume.empty for sizes",
+    "DoubleTensor": "relume.tensor(data, dtype=relume.float64), or relume.empty for sizes",
+    "LongTensor": "relume.tensor(data, dtype=relume.int64), or relume.empty for sizes",
+    "ByteTensor": "relume.tensor(data, dtype=relume.uint8), or relume.empty for sizes",
+    "autocast": "the layers in one type: relume computes in the type of its tensors",
+    "amp": "the layers in one type: relume computes in the type of its tensors",
+    "compile": "the module itself: relume compiles nothing",
+    "jit": "the module itself: relume compiles nothing",
+    "set_default_device": "the argument device where a tensor is made; it is the CPU by default",
+    "typename": "x.type()",
 }
 
 

@@ -121,8 +121,13 @@ class Table:
     def __getitem__(self, key: Any) -> Any:
         value = self._find(key, None)  # None is never a value
         if value is None:
-            raise KeyError(key)
+            raise self._no_key(key)
         return value
+
+    def _no_key(self, key: Any) -> KeyError:
+        if isinstance(key, int) and self._array:
+            return KeyError(f"no key {key}: lists of Lua count from 1, this one to {len(self)}")
+        return KeyError(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _stored(key)

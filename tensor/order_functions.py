@@ -11,7 +11,14 @@ from relume._C import Tensor
 _ops = _C.ops
 
 
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    stable: bool = False,
+    *,
+    axis: int | None = None,
+) -> Tensor:
     """Positions that would sort a tensor along a dimension; equal elements keep their order.
 
     Args:
@@ -26,7 +33,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     >>> rl.argsort(rl.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
-    return _ops["sort"](input, dim, descending)[1]
+    return _ops["sort"](input, dim if axis is None else axis, descending)[1]
 
 
 def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:

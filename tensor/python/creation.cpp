@@ -273,7 +273,7 @@ void bind_creation(nb::module_& module) {
   module.def("set_default_float", [](nb::object dtype) { set_default_float(to_dtype(dtype.ptr())); });
   module.def("tensor_from_data", [](nb::object data, nb::object dtype) {
     return tensor_from_data(data.ptr(), dtype.ptr());
-  }, nb::arg("data"), nb::arg("dtype").none());
+  }, nb::arg("data").none(), nb::arg("dtype").none());
   module.def("tensor_from_array", [](nb::object array, bool share) {
     return tensor_from_array(array.ptr(), share ? ArrayMemory::share : ArrayMemory::share_if_possible);
   });

@@ -337,3 +337,10 @@ def test_closed_pipe():
 def test_version(relume):
     code, out, _ = relume("--version")
     assert (code, out) == (0, f"relume {rl.__version__}\n")
+
+
+def test_the_package_itself_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "relume", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().endswith(rl.__version__)

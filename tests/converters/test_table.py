@@ -90,6 +90,8 @@ def test_missing_keys():
         table[1]
     with pytest.raises(AttributeError, match="nope"):
         table.nope  # noqa: B018
+    with pytest.raises(KeyError, match=r"no key 0: .* count from 1, this one to 2"):
+        rl.Table(["a", "b"])[0]
     with pytest.raises(KeyError):
         del table["nope"]
     assert table.get("nope") is None

@@ -308,3 +308,26 @@ def test_views_of_another_type_go_through_pickle_and_copies():
     for view in (rl.view_as_real(z), rl.tensor([1.0, -2.0]).view(rl.int32)):
         for twin in (pickle.loads(pickle.dumps(view)), copy.deepcopy(view)):
             assert twin.dtype is view.dtype and rl.equal(twin, view)
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("array", "relume.asarray"),
+        ("FloatTensor", "dtype=relume.float32"),
+        ("utils", "relume.data"),
+    ],
+)
+def test_names_that_are_absent_say_what_to_use(name, instead):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; use .*{instead}"):
+        getattr(rl, name)
+
+
+def test_argsort_takes_the_names_of_both_worlds():
+    x = rl.tensor([[3, 1], [2, 4]])
+    assert rl.argsort(x, axis=0).tolist() == x.argsort(dim=0).tolist() == [[1, 0], [0, 1]]
+
+
+def test_nothing_is_no_tensor():
+    with pytest.raises(TypeError, match="cannot make a tensor of NoneType"):
+        rl.tensor(None)

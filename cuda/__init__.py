@@ -5,7 +5,7 @@
 'cpu'
 """
 
-__all__ = ["device_count", "is_available"]
+__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all"]
 
 
 def is_available() -> bool:
@@ -16,3 +16,15 @@ def is_available() -> bool:
 def device_count() -> int:
     """How many GPUs can be used: none yet."""
     return 0
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the random numbers of the GPU: nothing to do without one, as in PyTorch."""
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seeds the random numbers of all GPUs: nothing to do without one, as in PyTorch."""
+
+
+def empty_cache() -> None:
+    """Gives back unused memory of the GPU: nothing to do without one, as in PyTorch."""

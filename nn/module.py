@@ -363,6 +363,10 @@ class Module(StateLoading):
         """Everything on the CPU, in place."""
         return self._apply(lambda t: t.cpu())
 
+    def cuda(self, device: Any = None) -> Any:
+        """Everything on a GPU, in place; a ValueError says that there is none."""
+        return self._apply(lambda t: t.cuda(device))
+
     def share_memory(self) -> Any:
         """Moves everything into memory that processes share, in place."""
         return self._apply(lambda t: t.share_memory_())

@@ -200,7 +200,12 @@ def read(
     >>> read(path).encoding
     'ascii'
     """
-    with open(path, "rb", buffering=0) as file:
+    if hasattr(path, "read"):
+        raise TypeError(
+            f"expected the path of a file, not an open one ({type(path).__name__}); "
+            "relume.loads(file.read()) takes what is in it"
+        )
+    with open(os.fspath(path), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         try:
             if not stat.S_ISREG(status.st_mode):  # a pipe has no size and cannot be sought

@@ -51,6 +51,8 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* arguments, PyObject* keywords
                                      &data, &dtype)) {
       return nullptr;
     }
+    check<TypeError>(!PyLong_Check(dtype),
+                     "Tensor(data, dtype) takes data; relume.empty(2, 3) makes a tensor of a shape");
     if (!data) return wrap_as(type, empty({0}, default_float()));
     return wrap_as(type, is_tensor(data) ? alias(unwrap_tensor(data)) : tensor_from_data(data, dtype));
   });

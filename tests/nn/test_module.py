@@ -326,3 +326,9 @@ def test_processes_share_a_module():
     process.start()
     process.join()
     np.testing.assert_array_equal(values(net.weight), before * 2)
+
+
+def test_moving_to_a_device_that_is_not_there():
+    rl.cuda.manual_seed_all(1)
+    with pytest.raises(ValueError, match="no device 'cuda'"):
+        nn.Linear(2, 3).cuda()

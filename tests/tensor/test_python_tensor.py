@@ -422,3 +422,8 @@ def test_a_list_may_change_while_it_is_read(read):
     numbers += [Clearing(numbers), *[1] * 100]
     with pytest.raises((ValueError, TypeError)):  # too many dimensions, or no number
         read(numbers)
+
+
+def test_sizes_are_no_data():
+    with pytest.raises(TypeError, match=r"relume.empty\(2, 3\)"):
+        rl.Tensor(3, 4)

@@ -12,6 +12,7 @@ from relume import legacy_nn as nn
 FOLDER = Path(__file__).parents[3] / "shared" / "legacy_files"
 # Of the largest value; doubles, floats, gradients of floats.
 DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
+ACTIVATION = 1e-4  # what the files' own Torch7 and today's differ by
 # What these files hold that does not run yet. A run may be left out for nothing else.
 NOT_YET = {
     "function",
@@ -131,3 +132,21 @@ def unknown_classes(module):
 
 def class_name(value):
     return "function" if isinstance(value, rl.LuaFunction) else value.torch_typename
+
+
+def stored_pairs():
+    """Neighbours in a Sequential whose outputs are still in the file, where a real Torch7 in
+    evaluation mode gives the second from the first."""
+    for path in sorted((FOLDER / "truth").glob("*.json")) if FOLDER.is_dir() else []:
+        for pair in json.loads(path.read_text()).get("activations") or []:
+            if pair["mode"] == "evaluate" and pair["reproduces"]:
+                where = (path.stem, pair["sequential"], pair["index"])
+                yield pytest.param(*where, id="-".join(map(str, where)))
+
+
+@pytest.mark.parametrize(("name", "path", "index"), list(stored_pairs()))
+def test_activations_that_a_file_kept(name, path, index):
+    modules = at(load(name), path).modules
+    before, module = modules[index - 2].output, modules[index - 1]
+    expected = rl.loads(rl.dumps(module.output))
+    check(module.evaluate().forward(before), expected, ACTIVATION, "output")

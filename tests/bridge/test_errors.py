@@ -187,3 +187,22 @@ def test_an_interrupt_of_a_loop_over_callbacks_arrives_as_itself():
             lua.execute("local f = ...; for i = 1, 1e9 do f() end", lambda: None)
         timer.join()
         assert lua.eval("1 + 1") == 2
+
+
+def test_absent_packages_say_what_to_do(lua):
+    with pytest.raises(LuaError) as caught:
+        lua.require("cutorch")
+    second_line = caught.value.message.splitlines()[1]
+    assert second_line.strip().startswith("relume has no cutorch: relume computes on the CPU")
+    assert lua.eval("pcall(require, 'cunn')")[0] is False
+
+
+def test_a_package_that_a_script_brings_along_is_used(lua):
+    lua.execute("package.preload['threads'] = function() return 'own' end")
+    assert lua.require("threads") == "own"
+
+
+def test_packages_that_nobody_knows_have_no_advice(lua):
+    with pytest.raises(LuaError) as caught:
+        lua.require("no_such_package")
+    assert "relume has no" not in caught.value.message

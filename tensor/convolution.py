@@ -62,26 +62,9 @@ def _convolve(
     if isinstance(padding, str):
         input, padding = _padded_by_word(dimensions, input, weight, stride, padding, dilation)
     op = _ops[f"conv{dimensions}d"]
-    if isinstance(input, Tensor) and input.dtype.is_complex and weight.dtype.is_complex:
-        result = _complex_convolution(op, input, weight, bias, stride, padding, dilation, groups)
-        return result if out is None else out.copy_(result)
     if out is not None:
         return op(input, weight, bias, stride, padding, dilation, groups, out=out)
     return op(input, weight, bias, stride, padding, dilation, groups)
-
-
-def _complex_convolution(
-    op: Any, input: Tensor, weight: Tensor, bias: Tensor | None, *settings: Any
-) -> Tensor:
-    """(a + ib) * (c + id) by three real convolutions, as Gauss multiplied complex numbers."""
-    a, b = _ops["real"](input), _ops["imag"](input)
-    c, d = _ops["real"](weight), _ops["imag"](weight)
-    first, second = op(a, c, None, *settings), op(b, d, None, *settings)
-    both = op(a + b, c + d, None, *settings)
-    result = _ops["complex"](first - second, both - first - second)
-    if bias is None:
-        return result
-    return result + bias.reshape(-1, *[1] * (weight.ndim - 2))
 
 
 def conv1d(

@@ -1,5 +1,6 @@
 #include "tensor/dispatch.h"
 
+#include "tensor/complex_forms.h"
 #include "tensor/copy.h"
 #include "tensor/thread_state.h"
 
@@ -235,17 +236,22 @@ void run(Call& call) {
   const int argument_count = static_cast<int>(op.schema.arguments.size());
   const Survey inputs = survey(op, call.arguments, argument_count);
   call.device = inputs.device;
+  Kernel kernel = op.kernels[static_cast<int>(call.device.type)];
+  bool composite = op.has(Trait::composite);
   if (__builtin_expect(inputs.any_complex, 0)) {
-    check<TypeError>(takes_complex(op), op.name(), "() does not take complex tensors; take real(), imag() or abs() "
-                     "of them first");
+    if (const Kernel form = complex_form(op)) {
+      kernel = form;
+      composite = true;
+    } else {
+      check<TypeError>(takes_complex(op), op.name(), "() does not take complex tensors; take real(), imag() or abs() "
+                       "of them first");
+    }
   }
-  const Kernel kernel = op.kernels[static_cast<int>(call.device.type)];
   if (__builtin_expect(kernel == nullptr, 0)) {
     throw NotImplementedError(message(op.name(), "() has no implementation on ", call.device));
   }
 
   bool record = false;
-  const bool composite = op.has(Trait::composite);
   if (state.grad_mode && !op.has(Trait::not_differentiable)) {
     record = inputs.wants_gradient;
     if (call.in_place) {

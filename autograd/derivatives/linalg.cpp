@@ -56,7 +56,7 @@ const Derive derive_linear{"linear", {
 constexpr int kBeta = 3, kAlpha = 4;
 
 Tensor scaled(const Tensor& gradient, const Value& factor) {
-  return factor.as_double() == 1 ? gradient : gradient * factor;
+  return factor.as_complex() == 1.0 ? gradient : gradient * factor;
 }
 Tensor added_gradient(Backward& b) { return ops::sum_to(scaled(b.grad(), b.value(kBeta)), b.shape(0)); }
 Tensor scaled_grad(Backward& b) { return scaled(b.grad(), b.value(kAlpha)); }

@@ -144,6 +144,7 @@ void combinations_cpu(Call& call) {
 }
 
 const auto kFunction = {Trait::not_differentiable, Trait::no_method};
+const auto kRandomLike = {Trait::takes_complex, Trait::not_differentiable, Trait::no_method, Trait::random};
 const auto kRandom = {Trait::not_differentiable, Trait::no_method, Trait::random};
 
 const Register register_logspace{
@@ -160,9 +161,9 @@ const Register register_triu_indices{
     "triu_indices(int row, int col, int offset=0, *, dtype? dtype=None) -> Tensor",
     "Row and column numbers of the upper triangle of a matrix, as a tensor of 2 rows.", kFunction, triu_indices_cpu};
 const Register register_rand_like{"rand_like(Tensor input, *, dtype? dtype=None) -> Tensor",
-                                  "Uniform numbers in [0, 1) in the shape of `input`.", kRandom, rand_like_cpu};
+                                  "Uniform numbers in [0, 1) in the shape of `input`.", kRandomLike, rand_like_cpu};
 const Register register_randn_like{"randn_like(Tensor input, *, dtype? dtype=None) -> Tensor",
-                                   "Normal numbers of mean 0 and deviation 1 in the shape of `input`.", kRandom,
+                                   "Normal numbers of mean 0 and deviation 1 in the shape of `input`.", kRandomLike,
                                    randn_like_cpu};
 const Register register_randint{
     "random_integers(int low, int high, int[] size, *, dtype? dtype=None) -> Tensor",

@@ -106,7 +106,9 @@ void isin_cpu(Call& call) {
 }
 
 void isreal_cpu(Call& call) {
-  call.set_output(0, full(call.tensor(0).shape(), 1, DType::boolean));
+  const Tensor input = call.tensor(0);
+  call.set_output(0, is_complex(input.dtype()) ? ops::eq(OpFunction{"imag"}(input), 0)
+                                               : full(input.shape(), 1, DType::boolean));
 }
 
 const Register register_diff{
@@ -135,7 +137,7 @@ const Register register_isin{
     "Is the element one of test_elements (with invert: is it none of them)?",
     {Trait::not_differentiable, Trait::no_method}, isin_cpu};
 const Register register_isreal{"isreal(Tensor input) -> Tensor", "Is the element a real number?",
-                               {Trait::not_differentiable}, isreal_cpu};
+                               {Trait::takes_complex, Trait::not_differentiable}, isreal_cpu};
 
 }  // namespace
 }  // namespace relume

@@ -99,7 +99,7 @@ void addbmm_cpu(Call& call) {
   const Tensor sum = contract(call, batch1, batch2, {0, 2}, {0, 1});
   const Tensor scaled = ops::mul(sum, call.value(4));
   // With beta = 0 the input is not read: it may hold anything.
-  call.set_output(0, call.real(3) == 0 ? ops::expand(scaled, broadcast_shapes(input.shape(), sum.shape()))
+  call.set_output(0, call.value(3).as_complex() == 0.0 ? ops::expand(scaled, broadcast_shapes(input.shape(), sum.shape()))
                                        : ops::add(ops::mul(input, call.value(3)), scaled));
 }
 

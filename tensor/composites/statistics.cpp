@@ -10,7 +10,8 @@ namespace {
 
 const OpFunction isnan{"isnan"}, nansum{"nansum"}, amin{"amin"}, amax{"amax"}, var{"var"}, std_deviation{"std"}, sort{"sort"},
     index_select{"index_select"}, gather{"gather"}, lerp{"lerp"}, floor{"floor"}, ceil{"ceil"}, round{"round"},
-    diagonal{"diagonal"}, cov{"cov"};
+    diagonal{"diagonal"}, cov{"cov"}, conj{"conj"}, real_part{"real"}, imaginary_part{"imag"},
+    make_complex{"complex"};
 
 Tensor in_default_float(const Tensor& input) {
   return is_differentiable(input.dtype()) ? input : ops::to_dtype(input, default_float());
@@ -60,26 +61,33 @@ void cov_cpu(Call& call) {
   check(input.ndim() <= 2, "cov(): input must have at most two dimensions, not shape ", input.shape());
   const bool single = input.ndim() < 2 || input.size(0) == 1;
   if (input.ndim() < 2) input = ops::reshape(input, IntSpan{1, -1});
-  const Tensor repeats = weights_of(call, 2, input.dtype(), input.size(1));
-  const Tensor reliability = weights_of(call, 3, input.dtype(), input.size(1));
+  const DType weight_type = real_type(input.dtype());
+  const Tensor repeats = weights_of(call, 2, weight_type, input.size(1));
+  const Tensor reliability = weights_of(call, 3, weight_type, input.size(1));
   Tensor weights = repeats;
   if (reliability.defined()) weights = repeats.defined() ? repeats * reliability : reliability;
-  if (!weights.defined()) weights = full(IntSpan{input.size(1)}, 1, input.dtype());
+  if (!weights.defined()) weights = full(IntSpan{input.size(1)}, 1, weight_type);
 
   const Tensor mean = ops::sum(input * weights, int64_t{1}, true) / ops::sum(weights);
   const Tensor deviation = input - mean;
-  const Tensor products = ops::matmul(deviation * weights, ops::transpose(deviation, 0, 1));
+  const Tensor products = ops::matmul(deviation * weights, conj(ops::transpose(deviation, 0, 1)));
   const Tensor divisor = ops::maximum(freedom(weights, reliability, call.real(1)), 0);
   const Tensor result = products / divisor;
   call.set_output(0, single ? ops::reshape(result, IntSpan{}) : result);
 }
 
+// Rounding leads a little out of [-1, 1], the parts of complex numbers too.
+Tensor between_minus_one_and_one(const Tensor& input) {
+  if (!is_complex(input.dtype())) return ops::clamp(input, -1, 1);
+  return make_complex(ops::clamp(real_part(input), -1, 1), ops::clamp(imaginary_part(input), -1, 1));
+}
+
 void corrcoef_cpu(Call& call) {
   const Tensor covariance = cov(call.value(0));
   if (covariance.ndim() == 0) return call.set_output(0, covariance / covariance);
-  const Tensor deviation = ops::sqrt(diagonal(covariance));
+  const Tensor deviation = ops::sqrt(real_part(diagonal(covariance)));
   const Tensor result = covariance / ops::unsqueeze(deviation, 0) / ops::unsqueeze(deviation, 1);
-  call.set_output(0, ops::clamp(result, -1, 1));
+  call.set_output(0, between_minus_one_and_one(result));
 }
 
 // ---- quantiles ----

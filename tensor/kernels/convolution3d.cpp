@@ -169,8 +169,9 @@ void conv3d_cpu(Call& call) {
 
 // A transposed convolution of every frame, whose results are added where frames overlap.
 void conv_transpose3d_cpu(Call& call) {
-  check_floating(call, 0);
-  check_floating(call, 1);
+  for (int argument : {0, 1}) {
+    if (!is_complex(call.body(argument)->dtype)) check_floating(call, argument);
+  }
   const Volumes volumes(call, 0, 3);
   check_volume_weight(call, "in_channels, out_channels / groups");
   const DepthAndPlane stride = setting_argument(call, 3, 1), padding = setting_argument(call, 4, 0),

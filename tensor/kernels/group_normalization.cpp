@@ -248,14 +248,17 @@ void layer_norm_cpu(Call& call) {
 }
 
 void rms_norm_cpu(Call& call) {
-  check_floating(call, 0);
+  if (!is_complex(call.body(0)->dtype)) check_floating(call, 0);
   check_last_dimensions(call, 2, 2);
   const Tensor input = call.tensor(0);
   std::vector<int64_t> dims;
   for (int i = 1; i <= call.integers(1).count; i++) dims.push_back(-i);
   // By default the smallest step of the type at 1.
-  const double step = input.dtype() == DType::float64 ? 0x1p-52 : input.dtype() == DType::float32 ? 0x1p-23
-                      : input.dtype() == DType::float16 ? 0x1p-10 : 0x1p-7;
+  const DType part = real_type(input.dtype());
+  const double step = part == DType::float64   ? 0x1p-52
+                      : part == DType::float32 ? 0x1p-23
+                      : part == DType::float16 ? 0x1p-10
+                                               : 0x1p-7;
   const double epsilon = call.has(3) ? call.real(3) : step;
   const Tensor result = input * ops::rsqrt(ops::mean(ops::square(input), dims, true) + epsilon);
   call.set_output(0, call.has(2) ? result * call.tensor(2) : result);

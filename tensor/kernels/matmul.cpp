@@ -5,6 +5,7 @@
 #include "tensor/kernels/layer_types.h"
 #include "tensor/kernels/views.h"
 #include "tensor/dispatch.h"
+#include "tensor/ops.h"
 
 namespace relume {
 namespace {
@@ -113,9 +114,25 @@ Tensor sum_output(Call& call, IntSpan shape, DType dtype) {
   return in_place ? given : call.output(0, shape, dtype);
 }
 
+// With factors that BLAS does not take beside real numbers: the product is made first.
+void add_product_with_complex_factors(Call& call, const MatrixStack& a, const MatrixStack& b, IntSpan shape,
+                                      DType dtype) {
+  check<TypeError>(is_complex(dtype), call.op.name(), "(): beta and alpha must be real numbers for tensors of type ",
+                   name(dtype));
+  const Tensor product = empty(shape, dtype);
+  MatrixStack result = shape.count == 1 ? column_of(product) : matrices_of(product);
+  multiply(dtype, a, b, result);
+  const Tensor scaled = ops::mul(product, call.value(4));
+  const bool reads_input = call.value(3).as_complex() != 0.0;
+  call.set_output(0, reads_input ? scaled + ops::mul(call.tensor(0), call.value(3)) : scaled);
+}
+
 // out = beta * input + alpha * a b, where input broadcasts to the product's shape.
 void add_product(Call& call, const MatrixStack& a, const MatrixStack& b, IntSpan shape, DType dtype) {
   check_inner(call, a.columns, b.rows);
+  if (call.value(3).is_complex() || call.value(4).is_complex()) {
+    return add_product_with_complex_factors(call, a, b, shape, dtype);
+  }
   const Tensor input = call.tensor(0);
   const double beta = call.real(3), alpha = call.real(4);
   const Tensor expanded = expand_view(input, shape);

@@ -1,6 +1,7 @@
 // Filling tensors with random numbers, and sampling indices. Every element takes its draws in
 // logical (row-major) order, whatever the strides and the type: that is Torch7's order.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tensor/convert.h"
@@ -14,22 +15,30 @@
 namespace relume {
 namespace {
 
+// Complex numbers are filled part by part.
+Tensor parts_of(const Tensor& target) {
+  return is_complex(target.dtype()) ? OpFunction{"view_as_real"}(target) : target;
+}
+
+// The parts of a complex number have half of its variance each.
+double share_of_deviation(DType dtype) { return is_complex(dtype) ? std::sqrt(0.5) : 1; }
+
 template <class Draw>
 void fill_input(Call& call, Draw draw) {
-  fill_with(call.tensor(0), draw);
+  fill_with(parts_of(call.tensor(0)), draw);
   call.set_output(0, call.tensor(0));
 }
 
 void check_floating(const Call& call) {
   DType dtype = call.tensor(0).dtype();
-  check<TypeError>(is_floating(dtype), call.op.name(), " needs a floating-point tensor, got ",
+  check<TypeError>(is_differentiable(dtype), call.op.name(), " needs a floating-point tensor, got ",
                    name(dtype), "; use random_ for integers");
 }
 
 // A parameter of a distribution as the tensor's type holds it: FloatTensor:uniform(-0.1, 0.1) draws
 // between the floats nearest to -0.1 and 0.1.
 double parameter(const Call& call, int argument) {
-  return visit(call.tensor(0).dtype(), [&](auto zero) {
+  return visit(real_type(call.tensor(0).dtype()), [&](auto zero) {
     return static_cast<double>(convert<decltype(zero)>(call.real(argument)));
   });
 }
@@ -44,6 +53,7 @@ void normal(Call& call) {
   check_floating(call);
   double mean = parameter(call, 1), std = parameter(call, 2);
   check(std >= 0, "normal_ expected std >= 0, got ", std);
+  std *= share_of_deviation(call.tensor(0).dtype());
   fill_input(call, [=](Generator& g, int64_t) { return g.normal(mean, std); });
 }
 
@@ -121,21 +131,22 @@ void random(Call& call) {
   });
 }
 
-DType floating_dtype(Call& call, int argument) {
+DType dtype_of_new(Call& call, int argument) {
   DType dtype = call.dtype(argument, default_float());
-  check<TypeError>(is_floating(dtype), call.op.name(), " makes floating-point tensors, got dtype ",
+  check<TypeError>(is_differentiable(dtype), call.op.name(), " makes floating-point tensors, got dtype ",
                    name(dtype));
   return dtype;
 }
 
 void rand(Call& call) {
-  Tensor out = call.output(0, call.integers(0), floating_dtype(call, 1));
-  fill_with(out, [](Generator& g, int64_t) { return g.uniform(); });
+  Tensor out = call.output(0, call.integers(0), dtype_of_new(call, 1));
+  fill_with(parts_of(out), [](Generator& g, int64_t) { return g.uniform(); });
 }
 
 void randn(Call& call) {
-  Tensor out = call.output(0, call.integers(0), floating_dtype(call, 1));
-  fill_with(out, [](Generator& g, int64_t) { return g.normal(0, 1); });
+  Tensor out = call.output(0, call.integers(0), dtype_of_new(call, 1));
+  const double deviation = share_of_deviation(out.dtype());
+  fill_with(parts_of(out), [=](Generator& g, int64_t) { return g.normal(0, deviation); });
 }
 
 void randperm(Call& call) {
@@ -178,14 +189,16 @@ void multinomial_indices(Call& call) {
 }
 
 const std::initializer_list<Trait> kFill = {Trait::in_place, Trait::random};
+const std::initializer_list<Trait> kFillComplex = {Trait::in_place, Trait::random, Trait::takes_complex};
 const std::initializer_list<Trait> kMake = {Trait::random, Trait::not_differentiable, Trait::no_method};
 
 const Register register_uniform{
     "uniform_(Tensor input, float from=0, float to=1) -> Tensor",
-    "Fills with numbers spread evenly over [from, to).", kFill, uniform};
+    "Fills with numbers spread evenly over [from, to); of complex ones both parts.", kFillComplex, uniform};
 const Register register_normal{
     "normal_(Tensor input, float mean=0, float std=1) -> Tensor",
-    "Fills with numbers of the normal distribution.", kFill, normal};
+    "Fills with numbers of the normal distribution; of complex ones each part has half the variance.", kFillComplex,
+    normal};
 const Register register_exponential{
     "exponential_(Tensor input, float lambd=1) -> Tensor",
     "Fills with numbers of the exponential distribution with rate lambd.", kFill, exponential};

@@ -164,7 +164,7 @@ def lstsq(
     vector = is_vector_of(A, B)
     sides = B.unsqueeze(-1) if vector else B
     solution, rank, values = _ops["linalg_lstsq"](A, sides, rcond)
-    residuals = solution.new_empty((0,))
+    residuals = values.new_empty((0,))
     if m > n and bool((rank == n).all()):
         residuals = ((A @ solution - sides).abs() ** 2).sum(-2)
     if vector:

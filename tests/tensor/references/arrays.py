@@ -74,9 +74,10 @@ def norm(x, p=2, dim=None, keepdim=False):
 
 
 def renorm(x, p, dim, maxnorm):
+    """The 1e-7 is of Torch7: a slice of length 0 has a factor, too."""
     others = tuple(d for d in range(x.ndim) if d != dim)
     size = norm(x, p, others, True)
-    return x * np.where(size > maxnorm, maxnorm / size, 1)
+    return x * np.where(size > maxnorm, maxnorm / (size + 1e-7), 1)
 
 
 def narrow(x, dim, start, length):

@@ -7,6 +7,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_parameter
@@ -87,13 +88,7 @@ class LookupTable(Module):
             raise ValueError(
                 f"{self}: expected indices in one or two dimensions, got {nested.describe(input)}"
             )
-        rows = input.detach().to(rl.int64) - 1
-        if rows.numel():
-            lowest, highest = int(rows.amin().item()) + 1, int(rows.amax().item()) + 1
-            if lowest < 1 or highest > count:
-                wrong = lowest if lowest < 1 else highest
-                raise IndexError(f"{self}: index {wrong} is not in 1..{count}")
-        return rows
+        return from_one(self, input, count)
 
     def _renormalize(self, rows: Tensor) -> None:
         norm_type = 2 if self.normType is None else self.normType

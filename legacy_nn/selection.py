@@ -7,10 +7,11 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.table_layers import TableLayer
+from relume.legacy_nn.table_layers import TableLayer, positive_dimension
 from relume.legacy_nn.types import new_empty, new_parameter
 
 
@@ -29,7 +30,8 @@ class Index(TableLayer):
 
     def compute(self, input: Activation) -> Tensor:
         tensor, indices = self._elements(input, 2)[:2]
-        return tensor.index_select(self.dimension - 1, indices.detach().to(rl.int64) - 1)
+        dim = positive_dimension(self.dimension, tensor.ndim, None)
+        return tensor.index_select(dim, from_one(self, indices, tensor.shape[dim]))
 
     def _set_grad_input(self, input: Activation, gradients: list) -> None:
         tensor, indices = nested.elements(input)[:2]
@@ -72,9 +74,9 @@ class OneHot(Module):
     def compute(self, input: Any) -> Tensor:
         dtype = self.output.dtype if isinstance(self.output, Tensor) else rl.float64
         indices = input if isinstance(input, Tensor) else rl.tensor(int(input), dtype=rl.int64)
-        rows = indices.detach().to(rl.int64).unsqueeze(-1)
+        rows = from_one(self, indices, int(self.outputSize)).unsqueeze(-1)
         shape = (*indices.shape, int(self.outputSize))
-        return rl.zeros(shape, dtype=dtype).scatter(rows.ndim - 1, rows - 1, 1.0)
+        return rl.zeros(shape, dtype=dtype).scatter(rows.ndim - 1, rows, 1.0)
 
     def updateGradInput(self, input: Any, gradOutput: Tensor) -> Any:
         shape = tuple(input.shape) if isinstance(input, Tensor) else (0,)

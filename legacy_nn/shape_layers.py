@@ -7,6 +7,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.counting import place_from_one
 from relume.legacy_nn.linear import read_sizes
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.registry import register
@@ -278,8 +279,7 @@ class Select(CopyingLayer):
 
     def compute(self, input: Tensor) -> Tensor:
         dim = positive_dimension(self.dimension, input.ndim, None)
-        index = self.index - 1 if self.index > 0 else input.shape[dim] + self.index
-        output = input.select(dim, index)
+        output = input.select(dim, place_from_one(int(self.index), input.shape[dim]))
         return output if output.ndim else output.reshape((1,))
 
 
@@ -306,8 +306,12 @@ class Narrow(CopyingLayer):
         size = input.shape[dim]
         if self.index < 0:  # as in Torch7: all but the last `length`
             return input.narrow(dim, 0, size - self.length)
-        start = self.index - 1
+        start = place_from_one(int(self.index), size)
         length = self.length if self.length > 0 else size - start + self.length + 1
+        if not 0 < length <= size - start:
+            raise IndexError(
+                f"there are no {length} slices from {self.index}, counted from 1, in {size}"
+            )
         return input.narrow(dim, start, length)
 
 
@@ -377,6 +381,8 @@ class Padding(ShapeLayer):
         dim = self.dim - 1
         if self.nInputDim and input.ndim != self.nInputDim:
             dim += 1
+        if not 0 <= dim < input.ndim:
+            raise IndexError(f"there is no dimension {self.dim}, counted from 1, in {input.ndim}")
         size = input.shape[dim]
         at = self.index - 1
         if self.pad > 0:

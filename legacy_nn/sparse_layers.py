@@ -8,6 +8,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import ParallelTable, Sequential
+from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.lookup_table import LookupTable
 from relume.legacy_nn.module import Module
@@ -24,16 +25,6 @@ def sum_by_sample(values: Tensor, samples: list[int], count: int) -> Tensor:
     places = rl.tensor(samples, dtype=rl.int64)
     zeros = rl.zeros((count, *values.shape[1:]), dtype=values.dtype)
     return zeros.index_add(0, places, values)
-
-
-def check_columns(layer: Any, columns: Tensor, size: int) -> Tensor:
-    """Indices from 1 as indices from 0."""
-    if columns.numel():
-        lowest, highest = int(columns.amin().item()), int(columns.amax().item())
-        if lowest < 1 or highest > size:
-            wrong = lowest if lowest < 1 else highest
-            raise IndexError(f"{layer}: index {wrong} is not in 1..{size}")
-    return columns - 1
 
 
 @register("nn.SparseLinear")
@@ -90,7 +81,7 @@ class SparseLinear(Module):
     def compute(self, input: Activation, weight: Tensor, bias: Tensor) -> Tensor:
         samples = self._samples(input)
         rows = rl.cat(samples, 0)
-        columns = check_columns(self, rows.detach().select(1, 0).to(rl.int64), weight.shape[1])
+        columns = from_one(self, rows.detach().select(1, 0).to(rl.int64), weight.shape[1])
         parts = weight.transpose(0, 1).index_select(0, columns) * rows.select(1, 1).unsqueeze(1)
         owners = [i for i, sample in enumerate(samples) for _ in range(sample.shape[0])]
         output = sum_by_sample(parts, owners, len(samples)) + bias
@@ -209,7 +200,7 @@ class IndexLinear(Module):
             keys = rl.cat(nested.elements(keys), 0)
             values = rl.cat(nested.elements(values), 0)
         columns = keys.detach().to(rl.int64) + (int(self.offset) + 1)
-        return check_columns(self, columns, self.weight.shape[0]), values, counts
+        return from_one(self, columns, self.weight.shape[0]), values, counts
 
     def _owners(self, counts: list[int]) -> list[int]:
         return [i for i, count in enumerate(counts) for _ in range(count)]
@@ -377,7 +368,7 @@ class PartialLinear(Module):
 
     def setPartition(self, indices: Tensor) -> None:
         """Sets which outputs to compute, numbers from 1."""
-        check_columns(self, indices.to(rl.int64), int(self.outputsize))
+        from_one(self, indices.to(rl.int64), int(self.outputsize))
         self.partition = indices.to(self.allcolumns.dtype)
 
     def resetPartition(self) -> None:

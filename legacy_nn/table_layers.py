@@ -8,6 +8,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.counting import place_from_one
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation, elements, table
 from relume.legacy_nn.printing import lua_number
@@ -43,12 +44,18 @@ def positive_dimension(dimension: int, ndim: int, input_dims: int | None) -> int
     >>> from relume.legacy_nn.table_layers import positive_dimension
     >>> positive_dimension(1, 3, 2), positive_dimension(-1, 3, None)
     (1, 2)
+
+    Raises:
+        IndexError: there is no such dimension.
     """
     if dimension < 0:
-        return ndim + dimension
-    if input_dims is not None and ndim == input_dims + 1:
-        return dimension
-    return dimension - 1
+        place = ndim + dimension
+    else:
+        is_batch = input_dims is not None and ndim == input_dims + 1
+        place = dimension - 1 + is_batch
+    if not 0 <= place < ndim:
+        raise IndexError(f"there is no dimension {dimension}, counted from 1, in {ndim}")
+    return place
 
 
 @register("nn.Identity")
@@ -249,10 +256,7 @@ class SelectTable(TableLayer):
         if isinstance(self.index, str):
             return input[self.index]
         values = self._elements(input)
-        place = self.index - 1 if self.index > 0 else self.index
-        if not -len(values) <= place < len(values):
-            raise IndexError(f"{self}: the table has {len(values)} elements")
-        return values[place]
+        return values[place_from_one(int(self.index), len(values), "elements")]
 
     def updateOutput(self, input: Activation) -> Activation:
         self.output = self.compute(input)
@@ -265,7 +269,7 @@ class SelectTable(TableLayer):
             self.gradInput = gradient
             return gradient
         values = elements(input)
-        place = (self.index - 1) % len(values) if self.index > 0 else self.index % len(values)
+        place = place_from_one(int(self.index), len(values), "elements")
         self.gradInput = table(
             [gradOutput if i == place else nested.zeros_like(v) for i, v in enumerate(values)]
         )
@@ -298,6 +302,8 @@ class NarrowTable(TableLayer):
 
     def compute(self, input: Activation) -> Activation:
         values = self._elements(input, self.offset + self.length - 1)
+        if self.offset < 1:
+            raise IndexError(f"the offset counts from 1, it is {self.offset}")
         return table(values[self.offset - 1 : self.offset - 1 + self.length])
 
 
@@ -359,6 +365,11 @@ class MV(TableLayer):
 
     def compute(self, input: Activation) -> Tensor:
         matrix, vector = self._elements(input, 2)[:2]
+        if matrix.ndim not in (2, 3) or vector.ndim != matrix.ndim - 1:
+            raise ValueError(
+                f"{self}: expected a matrix and a vector, or batches of both, "
+                f"got {nested.describe(input)}"
+            )
         matrix = matrix.transpose(-1, -2) if self.trans else matrix
         return rl.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 

@@ -100,3 +100,34 @@ def test_a_class_is_no_module():
 def test_an_optimizer_wants_one_of_the_two_lists_of_parameters():
     with pytest.raises(TypeError, match=r"net.parameters\(\)\[0\]"):
         rl.optim.SGD(nn.Linear(2, 3).parameters(), lr=0.1)
+
+
+def ones(*shape):
+    return rl.ones(*shape, dtype=rl.float64)
+
+
+@pytest.mark.parametrize("index", [0, -9, 9])
+@pytest.mark.parametrize(
+    ("layer", "input"),
+    [
+        (nn.Select, lambda index: (nn.Select(1, index), ones(2, 3))),
+        (nn.Narrow, lambda index: (nn.Narrow(1, abs(index), 1), ones(2, 3))),
+        (nn.SelectTable, lambda index: (nn.SelectTable(index), [ones(2), ones(3)])),
+        (nn.NarrowTable, lambda index: (nn.NarrowTable(index, 1), [ones(2), ones(3)])),
+        (nn.Index, lambda index: (nn.Index(1), [ones(2, 3), rl.tensor([1.0, index])])),
+        (nn.OneHot, lambda index: (nn.OneHot(3), rl.tensor([1.0, index]))),
+        (nn.LookupTable, lambda index: (nn.LookupTable(3, 2), rl.tensor([1.0, index]))),
+        (nn.JoinTable, lambda index: (nn.JoinTable(index), [ones(2), ones(2)])),
+        (nn.SplitTable, lambda index: (nn.SplitTable(index), ones(2, 3))),
+        (nn.Sum, lambda index: (nn.Sum(index), ones(2, 3))),
+        (nn.Max, lambda index: (nn.Max(index), ones(2, 3))),
+    ],
+    ids=lambda value: getattr(value, "__name__", "input"),
+)
+def test_indices_and_dimensions_count_from_one(layer, input, index):
+    """What is not there is told in the caller's numbers, and 0 is never the last one."""
+    module, value = input(index)
+    with pytest.raises((IndexError, ValueError)) as error:
+        module.forward(value)
+    assert str(error.value).startswith(f"nn.{layer.__name__}")
+    assert str(abs(index)) in str(error.value)

@@ -1,0 +1,42 @@
+"""Torch7's numbers from 1 as numbers from 0, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import relume as rl
+from relume import Tensor
+
+
+def from_one(layer: Any, indices: Tensor, count: int) -> Tensor:
+    """Indices from 1 to `count` as int64 indices from 0.
+
+    Raises:
+        IndexError: one is below 1 or above `count`.
+
+    >>> import relume as rl
+    >>> from_one("a layer", rl.tensor([1.0, 3.0]), 3).tolist()
+    [0, 2]
+    """
+    places = indices.detach().to(rl.int64)
+    if places.numel():
+        lowest, highest = int(places.amin().item()), int(places.amax().item())
+        if lowest < 1 or highest > count:
+            wrong = lowest if lowest < 1 else highest
+            raise IndexError(f"{layer}: index {wrong} is not in 1..{count}")
+    return places - 1
+
+
+def place_from_one(index: int, count: int, what: str = "slices") -> int:
+    """An index from 1, or a negative one from the end, as an index from 0.
+
+    Raises:
+        IndexError: there is no such place.
+
+    >>> place_from_one(2, 3), place_from_one(-1, 3)
+    (1, 2)
+    """
+    place = index - 1 if index > 0 else count + index
+    if index == 0 or not 0 <= place < count:
+        raise IndexError(f"there is no index {index}, counted from 1, in {count} {what}")
+    return place

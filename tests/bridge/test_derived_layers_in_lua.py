@@ -94,3 +94,46 @@ def test_what_the_tape_keeps_is_no_field(lua):
         """
     )
     assert names == "_type eps gradInput output p"
+
+
+def test_nothing_passes_a_root_at_zero(lua):
+    gradient = lua.execute(
+        """
+        local m, x = nn.FeatureLPPooling(3, 1, 2), torch.zeros(6)
+        m:forward(x)
+        return m:backward(x, torch.ones(4))
+        """
+    )
+    assert gradient.tolist() == [0.0] * 6
+
+
+def test_a_parallel_container_may_have_more_modules_than_slices(lua):
+    output, gradient = lua.execute(
+        """
+        local m = nn.Parallel(1, 1)
+        for factor = 2, 4 do m:add(nn.MulConstant(factor)) end
+        local x = torch.ones(2, 2)
+        return m:forward(x), m:backward(x, torch.ones(4))
+        """
+    )
+    assert output.tolist() == [2, 2, 3, 3]
+    assert gradient.tolist() == [[2, 2], [3, 3]]
+
+
+def test_a_sparse_layer_is_a_linear_one(lua):
+    difference = lua.execute(
+        """
+        local sparse, linear = nn.SparseLinear(6, 3, true), nn.Linear(6, 3)
+        linear.weight:copy(sparse.weight)
+        linear.bias:copy(sparse.bias)
+        sparse:zeroGradParameters()
+        linear:zeroGradParameters()
+        local rows, dense = torch.Tensor{{2, 0.5}, {5, -1}}, torch.Tensor{0, 0.5, 0, 0, -1, 0}
+        local g = torch.rand(3)
+        local worst = (sparse:forward(rows) - linear:forward(dense)):abs():max()
+        local found, expected = sparse:backward(rows, g:clone()), linear:backward(dense, g)
+        worst = math.max(worst, (found[1]:select(2, 2) - expected):abs():max())
+        return math.max(worst, (sparse.gradWeight - linear.gradWeight):abs():max())
+        """
+    )
+    assert difference < 1e-14

@@ -145,3 +145,40 @@ function Jacobian.testAllUpdate(module, input, weight, gradWeight)
    errors['accUpdateGradParameters [shared]'] = largest_difference(plain, shared)
    return errors
 end
+
+-- The largest error of a diagonal of second derivatives (nn.hessian) of a layer that is linear or
+-- works on every element: there it is the sum of squared gradients of all elements of the output.
+local function test_diagonal(module, input, gradient_name, diagonal_name, minval, maxval)
+   scatter(input, minval, maxval)
+   module:forward(input)
+   local gradOutput = module.output.new():resizeAs(module.output)
+   local flat = gradOutput:view(-1)
+   local expected
+   for i = 1, flat:size(1) do
+      gradOutput:zero()
+      flat[i] = 1
+      module:zeroGradParameters()
+      module:updateGradInput(input, gradOutput)
+      module:accGradParameters(input, gradOutput)
+      local square = torch.pow(module[gradient_name], 2)
+      expected = expected and expected:add(square) or square
+   end
+   module:initDiagHessianParameters()
+   module:backwardDiagHessian(input, gradOutput:fill(1))
+   return largest_difference(expected, module[diagonal_name])
+end
+
+function Jacobian.testDiagHessianInput(module, input, minval, maxval)
+   return test_diagonal(module, input, 'gradInput', 'diagHessianInput', minval, maxval)
+end
+
+function Jacobian.testDiagHessianWeight(module, input, minval, maxval)
+   return test_diagonal(module, input, 'gradWeight', 'diagHessianWeight', minval, maxval)
+end
+
+function Jacobian.testDiagHessianBias(module, input, minval, maxval)
+   return test_diagonal(module, input, 'gradBias', 'diagHessianBias', minval, maxval)
+end
+
+-- The same checks by the name they have for layers with sparse parameters.
+nn.SparseJacobian = setmetatable({}, {__index = Jacobian})

@@ -53,6 +53,12 @@ function LookupTable:scaleGradByFreq()
    return self
 end
 
+-- Leaves the gradient out: updates go straight into the rows.
+function LookupTable:accUpdateOnly()
+   self.gradWeight = nil
+   return self
+end
+
 function LookupTable:updateOutput(input)
    if input:dim() > 2 then error('input must be a vector or matrix') end
    if self.maxNorm then renormalise(self, input) end

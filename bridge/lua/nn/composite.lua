@@ -181,11 +181,12 @@ end
 
 function Parallel:updateOutput(input)
    local count = input:size(self.inputDimension)
-   if count ~= #self.modules then
+   if count > #self.modules then
       error(('nn.Parallel: %d slices for %d modules'):format(count, #self.modules), 2)
    end
    local parts = {}
-   for i, module in ipairs(self.modules) do
+   for i = 1, count do
+      local module = self.modules[i]
       parts[i] = self:rethrowErrors(module, i, 'updateOutput', input:select(self.inputDimension, i))
    end
    torch.cat(self.output, parts, self.outputDimension)
@@ -196,7 +197,8 @@ end
 -- f(module, number, its input, its gradOutput)
 local function each_slice(self, input, gradOutput, f)
    local start = 1
-   for i, module in ipairs(self.modules) do
+   for i = 1, input:size(self.inputDimension) do
+      local module = self.modules[i]
       local size = module.output:size(self.outputDimension)
       f(module, i, input:select(self.inputDimension, i), gradOutput:narrow(self.outputDimension, start, size))
       start = start + size

@@ -37,5 +37,6 @@ require 'nn.sparse'
 require 'nn.clusters'
 require 'nn.Jacobian'
 require 'nn.StochasticGradient'
+require 'nn.hessian'
 
 return nn

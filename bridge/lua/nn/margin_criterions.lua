@@ -67,6 +67,11 @@ local SpatialAutoCropMSECriterion = class('SpatialAutoCropMSECriterion', 'nn.Cri
    set_average(self, sizeAverage)
 end)
 criterion(SpatialAutoCropMSECriterion, function(self, input, target)
+   for d = 1, input:dim() - 2 do
+      if input:dim() ~= target:dim() or input:size(d) ~= target:size(d) then
+         error('nn.SpatialAutoCropMSECriterion: input and target differ in more than height and width', 0)
+      end
+   end
    for back = 1, 2 do
       local size, room = input:size(input:dim() - back + 1), target:size(target:dim() - back + 1)
       target = target:narrow(target:dim() - back + 1, math.floor((room - size) / 2) + 1, size)

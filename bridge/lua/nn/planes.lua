@@ -274,7 +274,10 @@ layer(FeatureLPPooling, {compute = function(self, input)
    local rows = op.reshape(op.pow(input, self.power), {self.batch_mode and sizes[1] or 1, 1, sizes[dim], -1})
    local sums = op.avg_pool2d(rows, {self.width, 1}, {self.stride, 1}, {0, 0}, false, true, 1)
    sizes[dim] = tonumber(sums._shape[2])
-   return op.reshape(op.pow(sums, 1 / self.power), sizes)
+   -- a root has no slope at 0: nothing passes there
+   local is_zero = op.eq(sums, 0)
+   local roots = op.pow(op.masked_fill(sums, is_zero, 1), 1 / self.power)
+   return op.reshape(op.masked_fill(roots, is_zero, 0), sizes)
 end})
 
 layer(class('TemporalDynamicKMaxPooling', 'nn.Module', function(self, minK, factor)

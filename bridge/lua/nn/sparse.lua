@@ -28,21 +28,21 @@ local function samples_of(input)
    return list
 end
 
-local function check_index(self, index)
-   if index < 1 or index > self.weight:size(2) then
-      error(('nn.SparseLinear: index %s is not in 1..%d'):format(tostring(index), self.weight:size(2)), 3)
+-- The indices and the values of a sample.
+local function parts_of(self, sample)
+   local indices = sample:select(2, 1):long()
+   if indices:min() < 1 or indices:max() > self.weight:size(2) then
+      error(('nn.SparseLinear: indices must be in 1..%d'):format(self.weight:size(2)), 3)
    end
-   return index
+   return indices, sample:select(2, 2)
 end
 
 function SparseLinear:updateOutput(input)
    local samples = samples_of(input)
    self.output:resize(#samples, self.weight:size(1))
    for i, sample in ipairs(samples) do
-      local row = self.output[i]:copy(self.bias)
-      for j = 1, sample:size(1) do
-         row:add(sample[j][2], self.weight:select(2, check_index(self, sample[j][1])))
-      end
+      local indices, values = parts_of(self, sample)
+      self.output[i]:copy(self.bias):addmv(1, self.weight:index(2, indices), values)
    end
    if torch.isTensor(input) and input:dim() == 2 then self.output:resize(self.weight:size(1)) end
    return self.output
@@ -54,9 +54,8 @@ function SparseLinear:accGradParameters(input, gradOutput, scale)
    local gradients = gradOutput:contiguous():view(#samples, -1)
    for i, sample in ipairs(samples) do
       self.gradBias:add(scale, gradients[i])
-      for j = 1, sample:size(1) do
-         self.gradWeight:select(2, sample[j][1]):add(scale * sample[j][2], gradients[i])
-      end
+      local indices, values = parts_of(self, sample)
+      self.gradWeight:indexAdd(2, indices, torch.ger(gradients[i], values):mul(scale))
    end
    if self.weightDecay ~= 0 then self.gradWeight:add(self.weightDecay, self.weight) end
 end
@@ -70,11 +69,7 @@ function SparseLinear:updateGradInput(input, gradOutput)
    local full = rows.new(#samples, rows:size(2), 2)
    for i = 1, rows:size(2) do full:select(3, 1):select(2, i):fill(i) end
    full:select(3, 2):copy(rows)
-   if type(input) == 'table' then
-      for i = 1, #samples do self.gradInput[i] = full[i] end
-   else
-      self.gradInput = input:dim() == 2 and full[1] or full
-   end
+   for i = 1, #samples do self.gradInput[i] = full[i] end
    return self.gradInput
 end
 
@@ -137,6 +132,13 @@ function PartialLinear:accGradParameters(input, gradOutput, scale)
    self.network:accGradParameters({input, self.partition}, gradOutput, scale)
    if self.bias then
       self.gradBias:indexAdd(2, self.partition:long(), gradOutput:sum(1):mul(scale))
+   end
+end
+
+function PartialLinear:accUpdateGradParameters(input, gradOutput, lr)
+   self.network:accUpdateGradParameters({input, self.partition}, gradOutput, lr)
+   if self.bias then
+      self.bias:indexAdd(2, self.partition:long(), gradOutput:sum(1):mul(-lr))
    end
 end
 

@@ -91,6 +91,9 @@ function utils.addSingletonDimension(...)
       view, t, dim = ...
    end
    view = view or t.new()
+   if dim and (dim < 1 or dim > t:dim() + 1) then
+      error(('dimension %d is not in 1..%d'):format(dim, t:dim() + 1), 2)
+   end
    local sizes = t:size():totable()
    table.insert(sizes, dim or 1, 1)
    local strides = t:stride():totable()

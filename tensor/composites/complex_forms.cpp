@@ -29,12 +29,18 @@ Tensor variance(const Call& call) {
   return of_part(real_part(input)) + of_part(imaginary_part(input));
 }
 void var_form(Call& call) { call.set_output(0, variance(call)); }
-void std_form(Call& call) { call.set_output(0, ops::sqrt(variance(call))); }
+// Where nothing varies the slope of the root is infinite; the gradient is 0 there, as of real numbers.
+void std_form(Call& call) {
+  const Tensor spread = variance(call);
+  const Tensor none = ops::eq(spread, 0);
+  call.set_output(0, ops::where(none, 0, ops::sqrt(ops::where(none, 1, spread))));
+}
 
 // The largest real part: what is taken out of sums of exponentials so that they do not overflow.
 // It cancels in the result, so nothing of it is for the tape.
 Tensor largest_real(const Tensor& input, IntSpan dims) {
   const GradMode off(false);
+  if (input.numel() == 0) return scalar(0, real_type(input.dtype()));
   const Tensor largest = amax(real_part(input), dims, true);
   return ops::where(isfinite(largest), largest, 0);
 }
@@ -64,13 +70,15 @@ DType complex_type_of(const Call& call) {
   return dtype;
 }
 
-// The one with the larger real part, plus what the other adds: log(1 + exp(smaller - larger)).
+// The one with the larger real part, plus what the other adds: log(1 + exp(smaller - larger)). Two
+// infinite ones have no difference.
 void logaddexp_form(Call& call) {
   const DType dtype = complex_type_of(call);
   const Tensor a = complex_operand(call, 0, dtype), b = complex_operand(call, 1, dtype);
   const Tensor first_is_larger = ops::ge(real_part(a), real_part(b));
   const Tensor larger = ops::where(first_is_larger, a, b), smaller = ops::where(first_is_larger, b, a);
-  call.set_output(0, larger + log1p(ops::exp(smaller - larger)));
+  const Tensor difference = ops::where(isfinite(real_part(larger)), smaller - larger, 0);
+  call.set_output(0, larger + log1p(ops::exp(difference)));
 }
 
 // Each element joins the sum of those before it.
@@ -95,6 +103,11 @@ void sinc_form(Call& call) {
 void silu_form(Call& call) {
   const Tensor input = call.tensor(0);
   call.set_output(0, input * ops::sigmoid(input));
+}
+
+void silu_backward_form(Call& call) {
+  const Tensor gradient = call.tensor(0), input = call.tensor(1), share = ops::sigmoid(input);
+  call.set_output(0, gradient * share * (1 + input * (1 - share)));
 }
 
 void ldexp_form(Call& call) {
@@ -146,6 +159,7 @@ const ComplexForm complex_forms[] = {
     {"logcumsumexp", logcumsumexp_form},
     {"sinc", sinc_form},
     {"silu", silu_form},
+    {"silu_backward", silu_backward_form},
     {"ldexp", ldexp_form},
     {"im2col", linear_form<4>},
     {"col2im", linear_form<5>},

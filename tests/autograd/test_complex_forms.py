@@ -76,3 +76,14 @@ def test_convolutions(dimensions):
     bias = complex_values(2)
     _checked(lambda x, w, b: transposed(x, w, b, 2, 1, 1, groups=2), image, weight, bias)
     _checked(transposed, signed(1, 2, *size), weight)
+
+
+def test_in_place_forms():
+    _checked(lambda x: (x * 1).sinc_(), complex_values(3))
+    _checked(lambda x: (x * 1).silu_(), complex_values(3))
+
+
+def test_numbers_that_do_not_vary_get_no_gradient():
+    z = rl.full((3,), 1 + 1j, dtype=rl.complex128).requires_grad_()
+    z.std().backward()
+    assert z.grad.tolist() == [0, 0, 0]

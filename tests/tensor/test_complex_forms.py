@@ -55,6 +55,13 @@ def test_logarithms_of_sums():
     _same(rl.logsumexp(z + 1000, 0), np.log(np.exp(Z).sum(0)) + 1000)
 
 
+def test_logarithms_of_sums_of_nothing():
+    nothing = rl.tensor([complex(-math.inf, 0), complex(-math.inf, 0), 1j])
+    assert rl.logcumsumexp(nothing, 0).real.tolist() == [-math.inf, -math.inf, 0]
+    assert rl.logsumexp(nothing[:2], 0).real == -math.inf
+    assert rl.logsumexp(rl.empty(0, 2, dtype=rl.complex64), 0).real.tolist() == [-math.inf] * 2
+
+
 def test_functions_of_one_number():
     _same(rl.sinc(rl.tensor(Z)), np.sinc(Z))
     assert rl.sinc(rl.zeros(1, dtype=rl.complex64)).tolist() == [1]

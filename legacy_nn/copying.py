@@ -123,6 +123,8 @@ def new_shell(value: Any) -> Any:
         return None
     cls: Any = type(value)
     shell = cls.__new__(cls)
+    if hasattr(cls, "_gradients_from_file"):
+        shell._gradients_from_file = value._gradients_from_file
     if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):
         payload = getattr(value, "payload", None)  # bytes, which nobody changes
         shell.__init__(value.torch_typename, {}, value.torch_version, payload)

@@ -87,6 +87,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
     __slots__ = (
         "__dict__",
         "__weakref__",
+        "_gradients_from_file",
         "_keeps_tape",
         "_kept",
         "_lua_functions",
@@ -105,6 +106,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
     _kept: Any  # what a class keeps for itself: no field, and not copied
     _record: Record | None
     _lua_functions: dict[str, Any] | None
+    _gradients_from_file: bool
     _origin: str | None
     _keeps_tape: bool  # in evaluation mode too: since backward was called there
 
@@ -131,6 +133,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         self._record = None
         self._lua_functions = None
         self._origin = None
+        self._gradients_from_file = False
         self._keeps_tape = False
         return self
 
@@ -219,7 +222,9 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         leaves = self._own_parameters()
         for name, parameter in zip(self.parameter_names, leaves, strict=False):
             if parameter is not None and parameter.grad is None:
-                tie_gradient(parameter, self._gradient(name))
+                tie_gradient(parameter, self._gradient(name), self._gradients_from_file)
+        if leaves:
+            self._gradients_from_file = False
         return leaves
 
     def _call_protocol(self, input: Activation) -> Activation:
@@ -229,7 +234,8 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         parameters, gradients = self.parameters()
         for parameter, gradient in zip(parameters, gradients, strict=False):
             if parameter.grad is None:
-                tie_gradient(parameter, gradient)
+                tie_gradient(parameter, gradient, self._gradients_from_file)
+        self._gradients_from_file = False
         return apply_protocol(self, input, parameters, gradients)
 
     # ---- Torch7's protocol: forward ----
@@ -372,6 +378,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         names = self.parameter_names
         if not names:
             return
+        self._gradients_from_file = False
         first = len(gradients) - len(names)
         for place, name in enumerate(names, first):
             gradient = gradients[place]
@@ -654,6 +661,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         from relume.legacy_nn import layouts
 
         layouts.load_fields(self, fields)
+        self._gradients_from_file = True
 
     def _save_fields(self) -> dict:
         """The fields for a file, in the layout of today's Torch7."""

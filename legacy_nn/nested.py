@@ -130,5 +130,7 @@ def describe(value: Any) -> str:
     if is_table(value):
         return "a table of " + ", ".join(describe(element) for element in elements(value)[:4])
     if hasattr(value, "__array__"):
-        return f"a {type(value).__name__} (relume.from_numpy makes it a tensor)"
+        name = type(value).__name__
+        maker = "from_numpy" if name == "ndarray" else "from_dlpack"
+        return f"a {name} (relume.{maker} makes it a tensor)"
     return f"a {type(value).__name__}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from relume import Tensor
 
 
-def tie_gradient(parameter: Tensor, gradient: Tensor) -> None:
+def tie_gradient(parameter: Tensor, gradient: Tensor, from_file: bool = False) -> None:
     """Makes a parameter a leaf of the tape whose `grad` is Torch7's gradient.
 
     A leaf without `grad` had one that was let go (`zero_grad()` of an optimizer sets it to
-    None), which means that the sum begins anew. Torch7's gradients of other parameters stay:
-    they are added to until `zeroGradParameters()`.
+    None), which means that the sum begins anew. So do gradients that a file brought along:
+    often memory that nobody had set. Other gradients of Torch7's protocol stay: they are added
+    to until `zeroGradParameters()`.
 
     >>> import relume as rl
     >>> weight, grad_weight = rl.ones(2), rl.ones(2)
@@ -23,7 +24,7 @@ def tie_gradient(parameter: Tensor, gradient: Tensor) -> None:
     >>> grad_weight.tolist()
     [0.0, 0.0]
     """
-    if parameter.requires_grad:
+    if parameter.requires_grad or from_file:
         gradient.zero_()
     parameter.requires_grad_()
     parameter.grad = gradient

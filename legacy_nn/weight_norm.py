@@ -217,7 +217,10 @@ class WeightNorm(Decorator):
         parameters, gradients = self.parameters()
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if parameter.grad is None:
-                tie_gradient(parameter, gradient.reshape(parameter.shape))
+                tie_gradient(
+                    parameter, gradient.reshape(parameter.shape), self._gradients_from_file
+                )
+        self._gradients_from_file = False
         module = self.modules[0]
         rest = [
             parameter

@@ -365,7 +365,7 @@ class Module(StateLoading):
 
     def cuda(self, device: Any = None) -> Any:
         """Everything on a GPU, in place; a ValueError says that there is none."""
-        return self._apply(lambda t: t.cuda(device))
+        return self._apply(lambda t: t.to("cuda"))
 
     def share_memory(self) -> Any:
         """Moves everything into memory that processes share, in place."""

@@ -111,10 +111,12 @@ class FusedStep(Module):
     def _leaves(self) -> list:
         for parameter, gradient in zip(*self.own, strict=True):
             if parameter.grad is None:
-                tie_gradient(parameter, gradient)
+                tie_gradient(parameter, gradient, self.cell._gradients_from_file)
+        self.cell._gradients_from_file = False
         return self._own_parameters()
 
     def _accumulate(self, gradients: list, scale: float) -> None:
+        self.cell._gradients_from_file = False
         targets = self.own[1]
         for target, gradient in zip(targets, gradients[-len(targets) :], strict=True):
             if gradient is not None:

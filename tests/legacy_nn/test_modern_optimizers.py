@@ -74,3 +74,34 @@ def test_without_zero_grad_both_faces_add_up():
     net.backward(x, rl.ones(1, 1, dtype=rl.float64))
     net(x).sum().backward()
     assert net.gradWeight.tolist() == net.weight.grad.tolist() == [[2, 4]]
+
+
+def with_a_strange_gradient(net):
+    """The network as a file gives it that was written with gradients nobody had set."""
+    for gradient in net.parameters()[1]:
+        gradient.fill_(1e243)
+    return rl.loads(rl.dumps(net))
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["loaded", "cloned"])
+@pytest.mark.parametrize("name", ["layer", "container", "weight norm", "recurrent"])
+def test_gradients_of_a_file_are_not_added_to(name, copied):
+    net, x = NETWORKS[name](), rl.rand(4, 5, 3, dtype=rl.float64)
+    x = x if name == "recurrent" else x[0]
+    loaded = with_a_strange_gradient(net)
+    loaded = loaded.clone() if copied else loaded
+    loaded(x).sum().backward()
+    assert all(gradient.abs().max().item() < 1e3 for gradient in loaded.parameters()[1])
+
+
+def test_the_protocol_adds_to_gradients_of_a_file_and_keeps_its_own():
+    net = with_a_strange_gradient(nn.Linear(2, 1))
+    x, ones = rl.tensor([[1.0, 2.0]], dtype=rl.float64), rl.ones(1, 1, dtype=rl.float64)
+    assert net.gradWeight.tolist() == [[1e243, 1e243]]
+    net.forward(x)
+    net.backward(x, ones)
+    assert net.gradWeight.tolist() == [[1e243, 1e243]]  # and 1 and 2, which are lost in it
+    net.zeroGradParameters()
+    net.backward(x, ones)
+    net(x).sum().backward()
+    assert net.gradWeight.tolist() == [[2, 4]]

@@ -1,5 +1,6 @@
 """Every layer with inputs of wrong shapes and kinds: it computes, or says what it cannot take."""
 
+import numpy as np
 import pytest
 from golden_cases import DATA, is_table, load_cases, values_of
 
@@ -131,3 +132,18 @@ def test_indices_and_dimensions_count_from_one(layer, input, index):
         module.forward(value)
     assert str(error.value).startswith(f"nn.{layer.__name__}")
     assert str(abs(index)) in str(error.value)
+
+
+class ForeignTensor:
+    """As a tensor of another library."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.zeros((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("array", "maker"), [(np.zeros((2, 3)), "from_numpy"), (ForeignTensor(), "from_dlpack")]
+)
+def test_arrays_of_other_libraries_are_told_how_to_become_tensors(array, maker):
+    with pytest.raises(ValueError, match=f"relume.{maker} makes it a tensor"):
+        nn.Linear(3, 2).forward(array)

@@ -213,6 +213,62 @@ class Tensor:
     split_with_sizes: Callable[..., list[Tensor]]
     sum_to_size: Callable[..., Tensor]
     tobytes: Callable[[], bytes]
+    addbmm_: Callable[..., Tensor]
+    addmm_: Callable[..., Tensor]
+    addmv_: Callable[..., Tensor]
+    addr_: Callable[..., Tensor]
+    as_strided_: Callable[..., Tensor]
+    as_strided_scatter: Callable[..., Tensor]
+    baddbmm_: Callable[..., Tensor]
+    cbrt: Callable[..., Tensor]
+    clamp_max_: Callable[..., Tensor]
+    clamp_min_: Callable[..., Tensor]
+    cuda: Callable[..., Tensor]
+    cumprod_: Callable[..., Tensor]
+    cumsum_: Callable[..., Tensor]
+    dim_order: Callable[[], tuple[builtins.int, ...]]
+    frobenius_norm: Callable[..., Tensor]
+    get_device: Callable[[], builtins.int]
+    index_reduce_: Callable[..., Tensor]
+    is_conj: Callable[[], builtins.bool]
+    is_distributed: Callable[[], builtins.bool]
+    is_inference: Callable[[], builtins.bool]
+    is_ipu: builtins.bool
+    is_maia: builtins.bool
+    is_meta: builtins.bool
+    is_mkldnn: builtins.bool
+    is_mps: builtins.bool
+    is_mtia: builtins.bool
+    is_neg: Callable[[], builtins.bool]
+    is_nested: builtins.bool
+    is_pinned: Callable[[], builtins.bool]
+    is_quantized: builtins.bool
+    is_sparse: builtins.bool
+    is_sparse_csr: builtins.bool
+    is_vulkan: builtins.bool
+    is_xla: builtins.bool
+    is_xpu: builtins.bool
+    movedim_: Callable[..., Tensor]
+    new: Callable[..., Tensor]
+    norm_except_dim: Callable[..., Tensor]
+    nuclear_norm: Callable[..., Tensor]
+    pca_lowrank: Callable[..., tuple[Tensor, ...]]
+    pin_memory: Callable[..., Tensor]
+    renorm_: Callable[..., Tensor]
+    resolve_conj: Callable[..., Tensor]
+    resolve_neg: Callable[..., Tensor]
+    squeeze_: Callable[..., Tensor]
+    svd_lowrank: Callable[..., tuple[Tensor, ...]]
+    swapaxes_: Callable[..., Tensor]
+    swapdims_: Callable[..., Tensor]
+    t_: Callable[..., Tensor]
+    to_dense: Callable[..., Tensor]
+    transpose_: Callable[..., Tensor]
+    triangular_solve: Callable[..., tuple[Tensor, ...]]
+    tril_: Callable[..., Tensor]
+    triu_: Callable[..., Tensor]
+    unsqueeze_: Callable[..., Tensor]
+    untyped_storage: Callable[[], Storage]
     def __array_namespace__(self, /, *, api_version: builtins.str | None = None) -> Any: ...
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor: ...
     def _become_view(self, view: Tensor) -> Tensor: ...

@@ -1,5 +1,7 @@
 """The type stubs know every op of the registry."""
 
+import re
+
 import relume as rl
 from relume.tensor.stubs.__main__ import stubs
 
@@ -23,6 +25,13 @@ def test_every_function_of_the_stub_exists():
     assert {"conv2d", "exp", "unique"} <= set(names)
     for name in set(names) - {"__getattr__"}:
         assert hasattr(rl, name), name
+
+
+def test_every_method_of_tensors_is_in_the_stub():
+    core = next(text for path, text in stubs().items() if path.name == "_C.pyi")
+    of_tensors = core[core.index("class Tensor") :]
+    known = set(re.findall(r"^    (?:def )?(\w+)\s*[(:=]", of_tensors, re.MULTILINE))
+    assert {name for name in dir(rl.Tensor) if not name.startswith("_")} <= known
 
 
 def stubs_of_package():

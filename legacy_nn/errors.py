@@ -8,6 +8,7 @@ from relume import Tensor
 from relume.legacy_nn import registry
 from relume.legacy_nn.known_packages import package_of
 from relume.legacy_nn.nested import describe
+from relume.legacy_nn.printing import text_of
 
 
 class UnknownModuleError(NotImplementedError):
@@ -79,29 +80,69 @@ def not_runnable(module: Any) -> Exception:
     return unknown_class(typename)
 
 
+def contains_itself(module: Any) -> ValueError:
+    """The error for a network that never ends."""
+    return ValueError(
+        f"{module.torch_typename}: this module is inside itself, so the network never ends; "
+        "take it out of its own modules"
+    )
+
+
 def name_layer(error: Exception, layer: Any, *given: Any) -> None:
     """Lets the message of an error that came from a tensor operation begin with the layer and
     end with what the layer got.
 
     Raises:
         TypeError: in the place of an error that says only that a table (or something else) is no
-            tensor.
-        ValueError: in the place of a division by the size of something empty.
+            tensor, be it the input or a parameter of a damaged file.
+        ValueError: in the place of a division by the size of something empty, and of a field that
+            is infinite where a whole number belongs.
     """
     message = str(error.args[0]) if error.args else ""
-    text = str(layer).split("\n")[0].removesuffix(" {")
+    text = text_of(layer).split("\n")[0].removesuffix(" {")
     if layer.torch_typename in message or text in message or hasattr(error, "module_path"):
         return
     if layer.torch_typename not in text:
         text = f"{layer.torch_typename} {text}"
     got = " and ".join(describe(value) for value in given)
+    damage = damaged_parameter(layer)
+    if not damage and "'NoneType' object" in message and getattr(layer, "weight", True) is None:
+        damage = "its weight is missing"
+    if damage:
+        raise TypeError(f"{text}: {damage} ({message}); the input was {got}") from error
     if isinstance(error, (AttributeError, KeyError)):
         if not all(isinstance(value, Tensor) for value in given):
             raise TypeError(f"{text}: cannot take {got} ({message})") from error
-    elif isinstance(error, ZeroDivisionError):
+        if type(layer).__module__.startswith("relume."):  # users' code says what it says
+            raise TypeError(
+                f"{text}: a field of this layer is not what it should be ({message}); "
+                f"the input was {got}"
+            ) from error
+    elif isinstance(error, ArithmeticError):  # a division by zero, an infinite whole number
         raise ValueError(f"{text}: cannot take {got} ({message})") from error
     elif isinstance(error, (ValueError, IndexError, TypeError, RuntimeError)):
         error.args = (f"{text}: {message}; the input was {got}", *error.args[1:])
+
+
+def damaged_parameter(layer: Any) -> str:
+    """What is wrong with the kind of a layer's parameters, in words; "" if nothing is.
+
+    >>> from relume import legacy_nn as nn
+    >>> from relume.legacy_nn.errors import damaged_parameter
+    >>> layer = nn.Linear(3, 2)
+    >>> layer.weight = "lost"
+    >>> damaged_parameter(layer)
+    'its weight must be a tensor of real numbers, but is a str'
+    """
+    from relume.legacy_nn.module import gradient_name_of
+
+    for name in getattr(layer, "parameter_names", ()):
+        for field in (name, gradient_name_of(name)):
+            value = vars(layer).get(field)
+            is_real = isinstance(value, Tensor) and value.dtype.is_floating_point
+            if value is not None and not is_real:
+                return f"its {field} must be a tensor of real numbers, but is {describe(value)}"
+    return ""
 
 
 def locate(error: Exception, parent: Any, index: int, name: str | None = None) -> None:
@@ -113,6 +154,12 @@ def locate(error: Exception, parent: Any, index: int, name: str | None = None) -
         index: the module's place in the container, from 0.
         name: of the module's node in a graph.
     """
+    if isinstance(error, RecursionError):  # a path of hundreds of steps helps nobody
+        error.args = (
+            f"{parent.torch_typename}: the modules stand too deep in one another, or one is "
+            "inside itself",
+        )
+        return
     path = [index, *getattr(error, "module_path", [])]
     message = getattr(error, "module_message", None)
     if message is None:  # the innermost module: what it says stays
@@ -133,7 +180,7 @@ def locate(error: Exception, parent: Any, index: int, name: str | None = None) -
 def described_place(module: Any, name: str | None) -> str:
     """A module in an error: its class, its printed form and the name of its node."""
     typename = getattr(module, "torch_typename", type(module).__name__)
-    printed = str(module).split("\n")[0].removesuffix(" {")
+    printed = text_of(module).split("\n")[0].removesuffix(" {")
     parts = [f"({typename})"]
     if printed != typename and not printed.startswith("<"):
         parts.append(printed)

@@ -21,9 +21,9 @@ from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.legacy_nn import copying, flattening, graph_nodes, nested, tracing, utils
+from relume.legacy_nn import copying, flattening, graph_nodes, nested, printing, tracing, utils
 from relume.legacy_nn.diagonal_hessian import DiagonalHessian
-from relume.legacy_nn.errors import name_layer, no_such_name
+from relume.legacy_nn.errors import contains_itself, name_layer, no_such_name
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
@@ -321,8 +321,12 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         [6.0]
         """
         if self._own_backward:
-            self.updateGradInput(input, gradOutput)
-            self.accGradParameters(input, gradOutput, scale)
+            try:
+                self.updateGradInput(input, gradOutput)
+                self.accGradParameters(input, gradOutput, scale)
+            except Exception as error:
+                name_layer(error, self, input, gradOutput)
+                raise
             return self.gradInput
         gradients = self._differentiate(input, gradOutput, True, True)
         self._set_grad_input(input, gradients)
@@ -346,14 +350,18 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
     def _differentiate(self, input, gradOutput, of_input: bool, of_parameters: bool) -> list:
         """Gradients of the input's tensors, then of the parameters; None where not wanted."""
         record = self._record
-        if record is None or not record.is_of(input) or not record.has_tape():
-            record = self._rerun(input)
         try:
-            return record.gradients(self, gradOutput, of_input, of_parameters)
-        except RuntimeError:
-            # Something on the tape was changed since (weights, an in-place neighbour):
-            # do as Torch7 does, which takes the values as they are now.
-            return self._rerun(input).gradients(self, gradOutput, of_input, of_parameters)
+            if record is None or not record.is_of(input) or not record.has_tape():
+                record = self._rerun(input)
+            try:
+                return record.gradients(self, gradOutput, of_input, of_parameters)
+            except RuntimeError:
+                # Something on the tape was changed since (weights, an in-place neighbour):
+                # do as Torch7 does, which takes the values as they are now.
+                return self._rerun(input).gradients(self, gradOutput, of_input, of_parameters)
+        except Exception as error:
+            name_layer(error, self, input)
+            raise
 
     def _rerun(self, input: Activation) -> Record:
         self._keeps_tape = True
@@ -383,13 +391,20 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         for place, name in enumerate(names, first):
             gradient = gradients[place]
             if gradient is not None:
-                total, parameter = self._gradient(name), getattr(self, name)
-                if parameter.requires_grad and parameter.grad is None:
-                    tie_gradient(parameter, total)
-                if scale == 1:
-                    total.add_(gradient)
-                else:
-                    total.add_(gradient, alpha=scale)
+                try:
+                    self._add_gradient(name, gradient, scale)
+                except Exception as error:
+                    name_layer(error, self, gradient)
+                    raise
+
+    def _add_gradient(self, name: str, gradient: Tensor, scale: float) -> None:
+        total, parameter = self._gradient(name), getattr(self, name)
+        if parameter.requires_grad and parameter.grad is None:
+            tie_gradient(parameter, total)
+        if scale == 1:
+            total.add_(gradient)
+        else:
+            total.add_(gradient, alpha=scale)
 
     def _gradient(self, name: str) -> Tensor:
         """Where the gradient of a parameter is added up; made when a file left it out."""
@@ -583,16 +598,26 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
     def walk(self) -> Iterator[Any]:
         """This module and all inside it, parents first; a shared one as often as it stands.
 
+        Raises:
+            ValueError: a module is inside itself.
+
         >>> from relume import legacy_nn as nn
         >>> [m.torch_typename for m in nn.Sequential().add(nn.Tanh()).walk()]
         ['nn.Sequential', 'nn.Tanh']
         """
-        stack = [self]
-        while stack:
-            module = stack.pop()
-            yield module
-            if isinstance(module, Module):
-                stack.extend(reversed(module.children()))
+        yield self
+        around = {id(self): iter(list(self.children()))}  # this branch: what is left of each
+        while around:
+            innermost = next(reversed(around))
+            for child in around[innermost]:
+                yield child
+                if isinstance(child, Module) and (children := child.children()):
+                    if id(child) in around:
+                        raise contains_itself(child)
+                    around[id(child)] = iter(list(children))
+                    break
+            else:
+                del around[innermost]
 
     def apply(self, function: Callable[[Module], Any]) -> Module:
         """Calls `function` with every module, parents first."""
@@ -673,7 +698,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         return self.torch_typename
 
     def __repr__(self) -> str:
-        return str(self)
+        return printing.text_of(self)
 
     def __deepcopy__(self, memo: dict) -> Module:
         return self.clone()

@@ -7,9 +7,18 @@ from typing import Any
 TAB = "  "
 
 
+def text_of(module: Any) -> str:
+    """The printed form; the class alone where damaged fields (or a module inside itself) make
+    that impossible: an error must not hide another one, nor one layer the whole network."""
+    try:
+        return str(module)
+    except Exception:
+        return getattr(module, "torch_typename", type(module).__name__)
+
+
 def indented(module: Any, tab: str) -> str:
     """A module's text with `tab` before every line but the first."""
-    return str(module).replace("\n", f"\n{tab}")
+    return text_of(module).replace("\n", f"\n{tab}")
 
 
 def chain(typename: str, modules: list[Any]) -> str:

@@ -242,12 +242,12 @@ class DepthConcat(Concat):
     """Joins planes of different sizes, with zeros around the smaller ones."""
 
     def _sizes(self, outputs: list[Tensor]) -> list[int]:
-        dim = self.dimension - 1
+        dim = self._dim(outputs[0])
         return [max(o.shape[d] for o in outputs) for d in range(outputs[0].ndim) if d != dim]
 
     def _margins(self, output: Tensor, sizes: list[int]) -> list[tuple[int, int, int]]:
         """Per dimension other than the joined one: which, zeros before, zeros after."""
-        dims = [d for d in range(output.ndim) if d != self.dimension - 1]
+        dims = [d for d in range(output.ndim) if d != self._dim(output)]
         margins = []
         for dim, size in zip(dims, sizes, strict=True):
             before = (size - output.shape[dim]) // 2
@@ -256,7 +256,7 @@ class DepthConcat(Concat):
 
     def _merge(self, outputs: list[Activation]) -> Activation:
         sizes = self._sizes(outputs)
-        return rl.cat([self._padded(output, sizes) for output in outputs], self.dimension - 1)
+        return rl.cat([self._padded(output, sizes) for output in outputs], self._dim(outputs[0]))
 
     def _padded(self, output: Tensor, sizes: list[int]) -> Tensor:
         for dim, before, after in self._margins(output, sizes):

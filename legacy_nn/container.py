@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import relume as rl
+from relume import Tensor
 from relume.legacy_nn import nested, printing
-from relume.legacy_nn.errors import locate, not_runnable
+from relume.legacy_nn.counting import positive_dimension
+from relume.legacy_nn.errors import locate, name_layer, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -226,7 +228,7 @@ class Sequential(Container):
     ) -> Activation:
         """Calls a backward method of the modules, last first, each with its input."""
         if not self.modules:
-            raise ValueError("nn.Sequential: backward needs at least one module")
+            raise ValueError(f"{self.torch_typename}: backward needs at least one module")
         modules, index = self.modules, 0
         try:
             for index in range(len(modules) - 1, -1, -1):
@@ -310,7 +312,11 @@ class Branches(Container):
         return self.output
 
     def _for_each(self, method: str, input: Activation, gradOutput: Activation, *more: Any) -> list:
-        inputs, gradients = self._inputs(input), self._split(gradOutput)
+        try:
+            inputs, gradients = self._inputs(input), self._split(gradOutput)
+        except Exception as error:
+            name_layer(error, self, gradOutput)
+            raise
         if len(gradients) < len(self.modules):
             raise ValueError(
                 f"{self.torch_typename}: gradOutput must have one gradient for each of the "
@@ -358,7 +364,7 @@ class ParallelTable(Branches):
         inputs = nested.elements(input)
         if len(inputs) < len(self.modules):
             raise ValueError(
-                f"nn.ParallelTable: expected a table of {len(self.modules)} elements, "
+                f"{self.torch_typename}: expected a table of {len(self.modules)} elements, "
                 f"got {nested.describe(input)}"
             )
         return inputs
@@ -382,17 +388,21 @@ class Concat(Branches):
         self.dimension = dimension
         self.outputSize = long_storage([])
 
+    def _dim(self, like: Tensor) -> int:
+        return positive_dimension(self.dimension, like.ndim)
+
     def _merge(self, outputs: list[Activation]) -> Activation:
-        return rl.cat(outputs, self.dimension - 1)
+        return rl.cat(outputs, self._dim(outputs[0]))
 
     def _split(self, gradOutput: Activation) -> list[Activation]:
-        sizes = [module.output.shape[self.dimension - 1] for module in self.modules]
-        if sum(sizes) != gradOutput.shape[self.dimension - 1]:
+        dim = self._dim(gradOutput)
+        sizes = [module.output.shape[dim] for module in self.modules]
+        if sum(sizes) != gradOutput.shape[dim]:
             raise ValueError(
-                f"nn.Concat: gradOutput must have {sum(sizes)} elements along dimension "
-                f"{self.dimension}, got {nested.describe(gradOutput)}"
+                f"{self.torch_typename}: gradOutput must have {sum(sizes)} elements along "
+                f"dimension {self.dimension}, got {nested.describe(gradOutput)}"
             )
-        return list(rl.split(gradOutput, sizes, self.dimension - 1))
+        return list(rl.split(gradOutput, sizes, dim))
 
 
 @register("nn.Parallel")
@@ -410,18 +420,18 @@ class Parallel(Branches):
         self.outputDimension = outputDimension
 
     def _inputs(self, input: Activation) -> list[Activation]:
-        dim = self.inputDimension - 1
+        dim = positive_dimension(self.inputDimension, input.ndim)
         return [input.select(dim, i) for i in range(len(self.modules))]
 
     def _merge(self, outputs: list[Activation]) -> Activation:
-        return rl.cat(outputs, self.outputDimension - 1)
+        return rl.cat(outputs, positive_dimension(self.outputDimension, outputs[0].ndim))
 
     def _split(self, gradOutput: Activation) -> list[Activation]:
-        dim = self.outputDimension - 1
+        dim = positive_dimension(self.outputDimension, gradOutput.ndim)
         return list(rl.split(gradOutput, [m.output.shape[dim] for m in self.modules], dim))
 
     def _merge_gradients(self, input: Activation, gradients: list[Activation]) -> Activation:
-        return rl.stack(gradients, self.inputDimension - 1)
+        return rl.stack(gradients, positive_dimension(self.inputDimension, input.ndim))
 
 
 @register("nn.Decorator")

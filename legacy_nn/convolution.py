@@ -276,7 +276,7 @@ class TemporalConvolution(Module):
         self.inputFrameSize = inputFrameSize
         self.outputFrameSize = outputFrameSize
         self.kW = kW
-        self.dW = dW or 1
+        self.dW = 1 if dW is None else dW
         self.weight = new_parameter(outputFrameSize, inputFrameSize * kW)
         self.bias = new_parameter(outputFrameSize)
         self.gradWeight = new_parameter(outputFrameSize, inputFrameSize * kW)
@@ -315,7 +315,7 @@ class TemporalSubSampling(Module):
 
     def __init__(self, inputFrameSize: int, kW: int, dW: int | None = None) -> None:
         super().__init__()
-        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, dW or 1
+        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, 1 if dW is None else dW
         for name in ("weight", "bias", "gradWeight", "gradBias"):
             self.__dict__[name] = new_parameter(inputFrameSize)
         self.reset()
@@ -349,7 +349,7 @@ class TemporalRowConvolution(Module):
         self, inputFrameSize: int, kW: int, dW: int | None = None, featFirst: bool | None = None
     ) -> None:
         super().__init__()
-        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, dW or 1
+        self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, 1 if dW is None else dW
         self.featFirst = bool(featFirst)
         self.weight = new_parameter(inputFrameSize, 1, kW)
         self.gradWeight = new_parameter(inputFrameSize, 1, kW)

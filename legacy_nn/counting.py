@@ -40,3 +40,23 @@ def place_from_one(index: int, count: int, what: str = "slices") -> int:
     if index == 0 or not 0 <= place < count:
         raise IndexError(f"there is no index {index}, counted from 1, in {count} {what}")
     return place
+
+
+def positive_dimension(dimension: int, ndim: int, input_dims: int | None = None) -> int:
+    """A dimension of the Torch7 kind as one from 0: negative ones count from the end; with
+    `input_dims`, an input with one dimension more is a batch.
+
+    >>> positive_dimension(1, 3, 2), positive_dimension(-1, 3)
+    (1, 2)
+
+    Raises:
+        IndexError: there is no such dimension.
+    """
+    if dimension < 0:
+        place = ndim + dimension
+    else:
+        is_batch = input_dims is not None and ndim == input_dims + 1
+        place = dimension - 1 + is_batch
+    if not 0 <= place < ndim:
+        raise IndexError(f"there is no dimension {dimension}, counted from 1, in {ndim}")
+    return place

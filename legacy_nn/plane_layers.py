@@ -77,7 +77,7 @@ class MappedConvolution(Module):
     ) -> None:
         super().__init__()
         self.kW, self.kH = kW, kH
-        self.dW, self.dH = dW or 1, dH or 1
+        self.dW, self.dH = 1 if dW is None else dW, 1 if dH is None else dH
         self.connTable = connTable
         self.nInputPlane = int(connTable.select(1, 0).amax().item())
         self.nOutputPlane = int(connTable.select(1, 1).amax().item())
@@ -154,7 +154,7 @@ class SpatialSubSampling(Module):
         super().__init__()
         self.nInputPlane = nInputPlane
         self.kW, self.kH = kW, kH
-        self.dW, self.dH = dW or 1, dH or 1
+        self.dW, self.dH = 1 if dW is None else dW, 1 if dH is None else dH
         for name in ("weight", "bias", "gradWeight", "gradBias"):
             self.__dict__[name] = new_parameter(nInputPlane)
         self.reset()
@@ -195,7 +195,7 @@ class SpatialLPPooling(Sequential):
         super().__init__()
         pnorm, kW = pnorm or 2, kW or 2
         kH = kH or kW
-        dW, dH = dW or kW, dH or kH
+        dW, dH = kW if dW is None else dW, kH if dH is None else dH
         self.kW, self.kH, self.dW, self.dH = kW, kH, dW, dH
         is_square = pnorm == 2
         self.add(make("Square") if is_square else make("Power", pnorm))

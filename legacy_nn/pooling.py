@@ -96,7 +96,7 @@ class SpatialMaxPooling(IndexedPooling):
         padH: int | None = None,
     ) -> None:
         super().__init__()
-        self._set_geometry(kW, kH, dW or kW, dH or kH, padW, padH)
+        self._set_geometry(kW, kH, kW if dW is None else dW, kH if dH is None else dH, padW, padH)
         self.ceil_mode = False
         self.indices = rl.empty((0,), dtype=rl.int64)
 
@@ -177,7 +177,7 @@ class SpatialAveragePooling(PlanePooling):
         padH: int | None = None,
     ) -> None:
         super().__init__()
-        self._set_geometry(kW, kH, dW or 1, dH or 1, padW, padH)
+        self._set_geometry(kW, kH, 1 if dW is None else dW, 1 if dH is None else dH, padW, padH)
         self.ceil_mode = False
         self.count_include_pad = True
         self.divide = True
@@ -316,7 +316,7 @@ class TemporalMaxPooling(Module):
     def __init__(self, kW: int, dW: int | None = None) -> None:
         super().__init__()
         self.kW = kW
-        self.dW = dW or kW
+        self.dW = kW if dW is None else dW
 
     def compute(self, input: Tensor) -> Tensor:
         if input.ndim not in (2, 3) or input.shape[-2] < self.kW:

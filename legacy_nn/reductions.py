@@ -6,9 +6,9 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
+from relume.legacy_nn.counting import positive_dimension
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.table_layers import positive_dimension
 
 
 def at_least_1d(tensor: Tensor) -> Tensor:

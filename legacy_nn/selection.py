@@ -7,11 +7,11 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
-from relume.legacy_nn.counting import from_one
+from relume.legacy_nn.counting import from_one, positive_dimension
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.table_layers import TableLayer, positive_dimension
+from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import new_empty, new_parameter
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
-from relume.legacy_nn.counting import place_from_one
+from relume.legacy_nn.counting import place_from_one, positive_dimension
 from relume.legacy_nn.linear import read_sizes
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.table_layers import positive_dimension
 from relume.legacy_nn.types import dtype_of, long_storage, sizes_of
 
 
@@ -214,7 +213,9 @@ class Unsqueeze(ShapeLayer):
 
     def compute(self, input: Tensor) -> Tensor:
         sample_dims = input.ndim if self.numInputDims is None else self.numInputDims
-        return input.unsqueeze(self.pos - 1 + input.ndim - sample_dims)
+        return input.unsqueeze(
+            positive_dimension(self.pos, sample_dims + 1) + input.ndim - sample_dims
+        )
 
     def __str__(self) -> str:
         return f"{self.torch_typename}(dim {self.pos})"
@@ -241,7 +242,7 @@ class Replicate(ShapeLayer):
             self.ndim = ndim
 
     def compute(self, input: Tensor) -> Tensor:
-        dim = self.dim - 1
+        dim = positive_dimension(self.dim, input.ndim + 1)
         if self.ndim is not None:
             dim += input.ndim - self.ndim
         if dim > input.ndim:
@@ -378,7 +379,7 @@ class Padding(ShapeLayer):
             self.nInputDim = nInputDim
 
     def compute(self, input: Tensor) -> Tensor:
-        dim = self.dim - 1
+        dim = positive_dimension(self.dim, input.ndim)
         if self.nInputDim and input.ndim != self.nInputDim:
             dim += 1
         if not 0 <= dim < input.ndim:

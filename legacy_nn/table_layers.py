@@ -8,7 +8,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
-from relume.legacy_nn.counting import place_from_one
+from relume.legacy_nn.counting import place_from_one, positive_dimension
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation, elements, table
 from relume.legacy_nn.printing import lua_number
@@ -35,27 +35,6 @@ class TableLayer(Module):
                 f"got {nested.describe(input)}"
             )
         return values
-
-
-def positive_dimension(dimension: int, ndim: int, input_dims: int | None) -> int:
-    """A dimension of the Torch7 kind as one from 0: negative ones count from the end; with
-    `input_dims`, an input with one dimension more is a batch.
-
-    >>> from relume.legacy_nn.table_layers import positive_dimension
-    >>> positive_dimension(1, 3, 2), positive_dimension(-1, 3, None)
-    (1, 2)
-
-    Raises:
-        IndexError: there is no such dimension.
-    """
-    if dimension < 0:
-        place = ndim + dimension
-    else:
-        is_batch = input_dims is not None and ndim == input_dims + 1
-        place = dimension - 1 + is_batch
-    if not 0 <= place < ndim:
-        raise IndexError(f"there is no dimension {dimension}, counted from 1, in {ndim}")
-    return place
 
 
 @register("nn.Identity")

@@ -86,7 +86,11 @@ class VolumetricConvolution(Volumetric):
         padT = padT or 0
         padW = padT if padW is None else padW
         padH = padT if padH is None else padH
-        self._set_window((kT, kW, kH), (dT or 1, dW or 1, dH or 1), (padT, padW, padH))
+        self._set_window(
+            (kT, kW, kH),
+            (1 if dT is None else dT, 1 if dW is None else dW, 1 if dH is None else dH),
+            (padT, padW, padH),
+        )
         shape = self._weight_shape()
         self.weight, self.gradWeight = new_parameter(*shape), new_parameter(*shape)
         self.bias, self.gradBias = new_parameter(nOutputPlane), new_parameter(nOutputPlane)
@@ -241,7 +245,7 @@ class VolumetricMaxPooling(Volumetric):
         padH: int | None = None,
     ) -> None:
         super().__init__()
-        strides = (dT or kT, dW or kW, dH or kH)
+        strides = (kT if dT is None else dT, kW if dW is None else dW, kH if dH is None else dH)
         self._set_window((kT, kW, kH), strides, (padT, padW, padH))
         self.ceil_mode = False
         self.indices = rl.empty((0,), dtype=rl.int64)
@@ -361,7 +365,11 @@ class VolumetricAveragePooling(Volumetric):
     ) -> None:
         super().__init__()
         self.kT, self.kW, self.kH = kT, kW, kH
-        self.dT, self.dW, self.dH = dT or kT, dW or kW, dH or kH
+        self.dT, self.dW, self.dH = (
+            kT if dT is None else dT,
+            kW if dW is None else dW,
+            kH if dH is None else dH,
+        )
 
     def compute(self, input: Tensor) -> Tensor:
         check_volumes(self, input)

@@ -168,7 +168,9 @@ def init_average_pooling(
     padH: int | None = None,
 ) -> None:
     """(kW, kH, dW, dH, padW, padH): steps are the size of the window by default."""
-    self._nn_class.__init__(self, kW, kH, dW or kW, dH or kH, padW, padH)
+    self._nn_class.__init__(
+        self, kW, kH, kW if dW is None else dW, kH if dH is None else dH, padW, padH
+    )
 
 
 def init_volumetric_pooling(

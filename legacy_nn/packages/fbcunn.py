@@ -43,7 +43,7 @@ class TemporalConvolutionFB(TemporalConvolution):
     def __init__(
         self, inputFrameSize: int, outputFrameSize: int, kW: int, dW: int | None = None
     ) -> None:
-        super().__init__(inputFrameSize, outputFrameSize, kW, dW or 1)
+        super().__init__(inputFrameSize, outputFrameSize, kW, 1 if dW is None else dW)
         shape = (outputFrameSize, kW, inputFrameSize)
         self.weight = self.weight.reshape(shape)
         self.gradWeight = self.gradWeight.reshape(shape)

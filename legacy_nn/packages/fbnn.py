@@ -112,7 +112,7 @@ class LocallyConnected(Module):
         super().__init__()
         self.nInputPlane, self.iW, self.iH = nInputPlane, iW, iH
         self.nOutputPlane, self.kW, self.kH = nOutputPlane, kW, kH
-        self.dW, self.dH = dW or 1, dH or 1
+        self.dW, self.dH = 1 if dW is None else dW, 1 if dH is None else dH
         self.oW = (iW - kW) // self.dW + 1
         self.oH = (iH - kH) // self.dH + 1
         shape = (nOutputPlane, self.oH, self.oW, nInputPlane, kH, kW)

@@ -166,8 +166,8 @@ class SpatialStochasticPooling(Module):
     def __init__(self, kW: int, kH: int, dW: int | None = None, dH: int | None = None) -> None:
         super().__init__()
         self.kW, self.kH = kW, kH
-        self.dW = dW or kW
-        self.dH = dH or kH
+        self.dW = kW if dW is None else dW
+        self.dH = kH if dH is None else dH
         self.train = True
         self.indices = new_empty()
 

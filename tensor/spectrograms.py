@@ -123,7 +123,7 @@ def istft(
         Shape (time,) or (batch, time).
 
     Raises:
-        ValueError: places of the signal that no window covers.
+        ValueError: places of the signal that no window covers; a complex window of a real signal.
 
     >>> import relume as rl
     >>> signal, window = rl.arange(8.0), rl.hann_window(4)
@@ -136,6 +136,8 @@ def istft(
             "istft() takes complex numbers of shape (frequencies, pieces) or (batch, frequencies, "
             f"pieces), not {input.dtype} of shape {input.shape}"
         )
+    if window is not None and window.dtype.is_complex and not return_complex:
+        raise ValueError("istft(): a complex window needs return_complex=True")
     spectra = input.unsqueeze(0) if input.ndim == 2 else input
     frequencies = spectra.shape[1]
     if onesided is None:
@@ -145,15 +147,14 @@ def istft(
         raise ValueError(f"istft(): n_fft={n_fft} needs {wanted} frequencies, not {frequencies}")
     norm = "ortho" if normalized else "backward"
     spectra = spectra.transpose(1, 2)
-    if onesided and not return_complex:
-        pieces = fft.irfft(spectra, n_fft, norm=norm)
-    else:
+    if return_complex:
         pieces = fft.ifft(_both_sides(spectra, n_fft) if onesided else spectra, norm=norm)
-        pieces = pieces if return_complex else _ops["real"](pieces)
+    else:  # the other half of the frequencies says nothing new of a real signal
+        pieces = fft.irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
     weights = frames.window(_ops["real"](pieces).dtype)
     signal = _overlapped(pieces * weights, frames.hop)
     cover = weights.square().expand((1, *pieces.shape[1:]))
-    cover = _overlapped(_ops["real"](cover), frames.hop)
+    cover = _overlapped(cover, frames.hop)
     start = n_fft // 2 if center else 0
     reach = signal.shape[1] - (n_fft // 2 if center and length is None else 0)
     stop = reach if length is None else min(start + length, reach)

@@ -121,3 +121,19 @@ def test_uniform_numbers_fill_the_unit_square():
         parts = rl.view_as_real(drawn).numpy()
         assert parts.min() >= 0 and parts.max() < 1
         np.testing.assert_allclose(parts.mean(0), [0.5, 0.5], atol=0.03)
+
+
+@pytest.mark.parametrize("size", [6, 7])
+def test_a_real_signal_comes_from_the_first_half_of_its_frequencies(size):
+    spectra = rl.tensor(_numbers(size, 5))
+    half = rl.istft(spectra[: size // 2 + 1], size, 2, onesided=True)
+    _same(rl.istft(spectra, size, 2, onesided=False), half.numpy())
+
+
+def test_a_complex_window_gives_the_signal_back():
+    signal, window = rl.tensor(_numbers(12)), rl.tensor(_numbers(4) + 3)
+    spectra = rl.stft(signal, 4, 2, window=window, return_complex=True)
+    back = rl.istft(spectra, 4, 2, window=window, return_complex=True)
+    _same(back, signal.numpy())
+    with pytest.raises(ValueError, match="return_complex"):
+        rl.istft(spectra, 4, 2, window=window)

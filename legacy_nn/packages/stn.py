@@ -92,7 +92,7 @@ class BilinearSamplerBHWD(TableLayer):
 @register("nn.AffineTransformMatrixGenerator")
 class AffineTransformMatrixGenerator(Module):
     """Matrices Bx2x3 from the parameters of the transformations that are switched on, in this
-    order: an angle, two scales, two shifts. With none switched on, six numbers as they are.
+    order: an angle, a scale, two shifts. With none switched on, six numbers as they are.
 
     Args:
         useRotation, useScale, useTranslation: which transformations.
@@ -100,8 +100,8 @@ class AffineTransformMatrixGenerator(Module):
     >>> import relume as rl
     >>> from relume import legacy_nn as nn
     >>> layer = nn.AffineTransformMatrixGenerator(False, True, True)
-    >>> layer.forward(rl.tensor([[2.0, 3.0, 0.5, 1.0]])).tolist()
-    [[[2.0, 0.0, 1.0], [0.0, 3.0, 3.0]]]
+    >>> layer.forward(rl.tensor([[2.0, 0.5, 1.0]])).tolist()
+    [[[2.0, 0.0, 1.0], [0.0, 2.0, 2.0]]]
     """
 
     parameter_names = ()
@@ -120,7 +120,7 @@ class AffineTransformMatrixGenerator(Module):
     def _count(self) -> int:
         if self.fullMode:
             return 6
-        return int(self.useRotation) + 2 * int(self.useScale) + 2 * int(self.useTranslation)
+        return int(self.useRotation) + int(self.useScale) + 2 * int(self.useTranslation)
 
     def compute(self, input: Tensor) -> Tensor:
         rows = input if input.ndim == 2 else input.unsqueeze(0)
@@ -143,8 +143,8 @@ class AffineTransformMatrixGenerator(Module):
             cosine, sine = angle.cos(), angle.sin()
             linear = [[cosine, -sine], [sine, cosine]]
         if self.useScale:
-            factors = [next(remaining), next(remaining)]
-            linear = [[row[0] * factors[0], row[1] * factors[1]] for row in linear]
+            factor = next(remaining)
+            linear = [[entry * factor for entry in row] for row in linear]
         if self.useTranslation:
             # The shift comes first: the other transformations apply to it.
             before = [next(remaining), next(remaining)]

@@ -147,7 +147,7 @@ def test_affine_grid():
 def test_affine_matrices(switches):
     rotation, scale, shift = switches
     layer = nn.AffineTransformMatrixGenerator(*switches)
-    count = rotation + 2 * scale + 2 * shift or 6
+    count = rotation + scale + 2 * shift or 6
     parameters = random(3, count)
     expected = []
     for row in parameters:
@@ -158,7 +158,8 @@ def test_affine_matrices(switches):
                 [[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]]
             )
         if scale:
-            matrix = matrix @ np.diag([rest.pop(0), rest.pop(0), 1])
+            factor = rest.pop(0)
+            matrix = matrix @ np.diag([factor, factor, 1])
         if shift:
             matrix = matrix @ np.array([[1, 0, rest.pop(0)], [0, 1, rest.pop(0)], [0, 0, 1]])
         expected.append(matrix[:2] if any(switches) else row.reshape(2, 3))

@@ -137,17 +137,21 @@ def convert(
 
 
 @app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    context_settings={"allow_extra_args": True, "allow_interspersed_args": False},
     epilog="Example:  relume lua train.lua -epochs 10",
 )
 def lua(
     context: typer.Context,
     script: Annotated[Path, typer.Argument(help="A Lua file.", show_default=False)],
+    cuda: Annotated[
+        str | None,
+        typer.Option(help="cpu: CUDA tensors are those of the CPU.", show_default=False),
+    ] = None,
 ) -> None:
     """Run a Lua script that uses torch, nn, ... with the arguments that follow it."""
     from relume.command_line.lua import run_script
 
-    run_script(script, context.args)
+    run_script(script, context.args, cuda)
 
 
 @app.command(epilog="Example:  relume doctor --json")

@@ -21,12 +21,21 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def run_script(script: Path, arguments: list[str]) -> None:
+def run_script(script: Path, arguments: list[str], cuda: str | None = None) -> None:
+    """Runs a script; with `cuda` "cpu", CUDA tensors are those of the CPU.
+
+    Raises:
+        ValueError: another value of `cuda`.
+    """
+    if cuda not in (None, "cpu"):
+        raise ValueError(f"--cuda takes cpu, not {cuda!r}: scripts run on the CPU")
     if not script.is_file():
         raise FileNotFoundError(2, "No such file", str(script))
     lua = relume.bridge.Lua()
     try:
         with interruptible():
+            if cuda == "cpu":
+                lua.execute("require('relume.cuda').use_cpu()")
             lua.run(str(script), *arguments)
     finally:
         lua.close()

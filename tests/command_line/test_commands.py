@@ -295,6 +295,7 @@ def test_convert_to_places_and_formats_that_do_not_exist(relume, tmp_path, out):
         ["run", MODEL],
         ["convert", MODEL],
         ["lua", "absent.lua"],
+        ["lua", "--cuda=gpu", __file__],
         ["demo", "--length", "0"],
     ],
 )
@@ -344,3 +345,15 @@ def test_the_package_itself_is_the_command():
         [sys.executable, "-m", "relume", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip().endswith(rl.__version__)
+
+
+def test_lua_maps_cuda_to_the_cpu_and_leaves_the_script_its_options(relume, tmp_path):
+    script, seen = tmp_path / "script.lua", tmp_path / "seen.txt"
+    script.write_text(
+        "require 'cutorch'\n"
+        "local file = io.open(arg[1], 'w')\n"
+        "file:write(torch.rand(2):cuda():type(), ' ', arg[2])\n"
+        "file:close()"
+    )
+    code, _, _ = relume("lua", "--cuda=cpu", script, seen, "--cuda=0")
+    assert (code, seen.read_text()) == (0, "torch.FloatTensor --cuda=0")

@@ -1,4 +1,6 @@
 -- nn.Module: the protocol that every layer follows.
+local cuda = require 'relume.cuda'
+
 local Module = torch.class 'nn.Module'
 
 function Module:__init()
@@ -222,6 +224,7 @@ end
 
 function Module:type(name, cache)
    if not name then return self._type end
+   name = cuda.resolve(name)
    cache = cache or {}
    for key, value in pairs(self) do
       self[key] = nn.utils.recursiveType(value, name, cache)

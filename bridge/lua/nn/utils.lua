@@ -1,4 +1,6 @@
 -- nn.utils: walks over tensors in nested tables.
+local cuda = require 'relume.cuda'
+
 local utils = {}
 nn.utils = utils
 
@@ -6,6 +8,7 @@ nn.utils = utils
 -- tensors shared.
 function utils.recursiveType(value, name, cache)
    cache = cache or {}
+   name = cuda.resolve(name)
    if torch.isTensor(value) then
       if value:type() == name then return value end
       if torch.typename(value) == 'torch.LongTensor' or torch.typename(value) == 'torch.ByteTensor' then

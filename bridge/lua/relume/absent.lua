@@ -4,7 +4,8 @@
 error, should no other searcher find the package: one that a script brings along is used.
 ]]
 
-local ON_A_GPU = 'relume computes on the CPU; leave it out, and :cuda() with it'
+local ON_A_GPU = 'relume computes on the CPU; leave it out, and :cuda() with it, or run the script with '
+   .. '`relume lua --cuda=cpu`'
 local PLOTS = 'plots are not drawn; optim.Logger writes them to files'
 
 local ADVICE = {

@@ -2,6 +2,7 @@
 -- mathematics in maths.lua, t[i] in indexing.lua, printing in print.lua.
 local ffi = require 'ffi'
 local class = require 'torch.class'
+local cuda = require 'relume.cuda'
 local core = require 'relume.ffi'
 local elements = require 'torch.elements'
 local errors = require 'torch.errors'
@@ -342,6 +343,7 @@ end
 function methods.type(self, name)
    local row = tensor_row(self)
    if name == nil then return row.tensor_class end
+   name = cuda.resolve(name)
    if name == row.tensor_class then return self end
    local wanted = type(name) == 'string' and types.by_class[name:match('^torch%.(.*)Tensor$') or '']
    if not wanted then
@@ -352,6 +354,7 @@ function methods.type(self, name)
    return core.tensors_in_place(copy_op, result, self)
 end
 
+function methods.cuda(self) return methods.type(self, 'torch.CudaTensor') end
 function methods.typeAs(self, other) return methods.type(self, other:type()) end
 
 for _, row in ipairs(types.rows) do

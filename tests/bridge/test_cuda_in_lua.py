@@ -1,0 +1,66 @@
+"""Lua code that was written for a GPU: a clear error, or CUDA tensors that are those of the CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from relume.bridge import Lua, LuaError
+
+
+@pytest.fixture(scope="module")
+def mapped():
+    with Lua() as runtime:
+        runtime.execute("require('relume.cuda').use_cpu()")
+        runtime.execute("require 'cutorch' require 'cunn' require 'cudnn'")
+        yield runtime
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "torch.Tensor(2):cuda()",
+        "torch.Tensor(2):type('torch.CudaTensor')",
+        "nn.Linear(2, 2):cuda()",
+        "nn.MSECriterion():cuda()",
+    ],
+)
+def test_without_a_gpu_the_error_says_what_to_do(source):
+    with Lua() as lua:
+        lua.require("nn")
+        with pytest.raises(LuaError, match="--cuda=cpu"):
+            lua.execute(source)
+
+
+def test_cuda_tensors_are_float_tensors(mapped):
+    types = mapped.execute(
+        """
+        return torch.Tensor(2):cuda():type(), torch.CudaTensor(3):type(),
+           torch.FloatTensor(1):type('torch.CudaDoubleTensor'):type(), nn.Linear(2, 2):cuda():type()
+        """
+    )
+    assert types == (
+        "torch.FloatTensor",
+        "torch.FloatTensor",
+        "torch.DoubleTensor",
+        "torch.FloatTensor",
+    )
+
+
+def test_layers_of_cudnn_are_those_of_nn(mapped):
+    name, size = mapped.execute(
+        """
+        cutorch.setDevice(1)
+        cudnn.benchmark = true
+        local net = nn.Sequential()
+        net:add(cudnn.SpatialConvolution(1, 2, 3, 3)):add(cudnn.ReLU(true)):cuda()
+        local output = net:forward(torch.rand(1, 1, 5, 5):cuda())
+        cutorch.synchronize()
+        return torch.type(net:get(1)), output:size(3)
+        """
+    )
+    assert (name, size) == ("nn.SpatialConvolution", 3)
+
+
+def test_what_cudnn_has_and_nn_has_not_is_named(mapped):
+    with pytest.raises(LuaError, match=r"cudnn\.BGRU has no counterpart in nn"):
+        mapped.execute("cudnn.BGRU(1, 2, 1)")

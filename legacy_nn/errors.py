@@ -120,7 +120,7 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
             ) from error
     elif isinstance(error, ArithmeticError):  # a division by zero, an infinite whole number
         raise ValueError(f"{text}: cannot take {got} ({message})") from error
-    elif isinstance(error, (ValueError, IndexError, TypeError, RuntimeError)):
+    elif isinstance(error, (ValueError, IndexError, TypeError, RuntimeError, MemoryError)):
         error.args = (f"{text}: {message}; the input was {got}", *error.args[1:])
 
 

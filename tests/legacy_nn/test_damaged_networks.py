@@ -61,6 +61,11 @@ def test_errors_of_a_layer_with_its_own_backward_are_named():
         layer.backward(INPUT, INPUT)
 
 
+def test_a_layer_that_asks_for_too_much_memory_is_named():
+    with pytest.raises(MemoryError, match=r"nn\.Padding.*out of memory"):
+        nn.Padding(1, 2**48).forward(INPUT)
+
+
 def inside_itself():
     net = nn.Sequential().add(nn.Linear(3, 3))
     return net.add(nn.Concat(2).add(net))

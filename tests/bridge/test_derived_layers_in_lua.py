@@ -137,3 +137,22 @@ def test_a_sparse_layer_is_a_linear_one(lua):
         """
     )
     assert difference < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("layer", "input", "target"),
+    [
+        ("nn.SpatialFullConvolution(2, 3, 3, 3, 2, 2)", "2, 4, 4", "1, 10, 10"),
+        ("nn.VolumetricFullConvolution(2, 3, 3, 3, 3, 2, 2, 2)", "2, 3, 3, 3", "1, 8, 8, 8"),
+    ],
+)
+def test_the_size_that_is_asked_for_gets_a_single_zero(lua, layer, input, target):
+    size, memory, dims = lua.execute(
+        f"""
+        local m, x = {layer}, {{torch.rand({input}), torch.rand({target})}}
+        local gradient = m:backward(x, m:forward(x):clone())[2]
+        return m.output:size(2), gradient:storage():size(), gradient:dim()
+        """
+    )
+    assert (size, memory) == (int(target.split(", ")[1]), 1)
+    assert dims == len(target.split(", "))

@@ -1,6 +1,7 @@
 -- Convolutions over planes. The work is done by ops of the core; the layers keep Torch7's
 -- fields and initial values.
 local core = require 'relume.ffi'
+local derived = require 'nn.derived'
 
 local function sizes_of(tensor) return tensor:size():totable() end
 
@@ -162,7 +163,7 @@ function SpatialFullConvolution:updateGradInput(input, gradOutput)
    if type(input) == 'table' then
       if type(self.gradInput) ~= 'table' then self.gradInput = {source.new(), source.new()} end
       self.gradInput[1]:set(value)
-      self.gradInput[2]:resizeAs(input[2]):zero()
+      self.gradInput[2] = derived.zero_as(input[2])  -- only its size plays a part
    else
       if type(self.gradInput) == 'table' then self.gradInput = source.new() end
       self.gradInput:set(value)

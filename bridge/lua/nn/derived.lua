@@ -183,6 +183,13 @@ function derived.class(name, parent, init)
    return class
 end
 
+-- A single zero, seen in the size of a tensor.
+function derived.zero_as(tensor)
+   local ones = {}
+   for d = 1, tensor:dim() do ones[d] = 1 end
+   return tensor.new(torch.LongStorage(ones)):zero():expandAs(tensor)
+end
+
 -- Removes what the tape keeps of a layer.
 function derived.forget(self)
    records[self] = nil

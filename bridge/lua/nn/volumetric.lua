@@ -133,6 +133,13 @@ layer(Full, {parameters = {'weight', 'bias'}, compute = function(self, input, we
    return op.conv_transpose3d(input, weight, bias, sizes(self, 'd', 1), sizes(self, 'pad', 0), extra)
 end})
 
+local gradient_of_full = Full.updateGradInput
+function Full:updateGradInput(input, gradOutput)
+   gradient_of_full(self, input, gradOutput)
+   if type(input) == 'table' then self.gradInput[2] = derived.zero_as(input[2]) end
+   return self.gradInput
+end
+
 ----------------------------------------------------------------------------------------
 
 local VolumetricMaxPooling = class('VolumetricMaxPooling', 'nn.Module',

@@ -209,6 +209,7 @@ from relume.nn.resampling import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+from relume.nn.torch_layer import TorchLayer
 from relume.nn.transformer import (
     Transformer,
     TransformerDecoder,
@@ -365,6 +366,7 @@ __all__ = [
     "Tanhshrink",
     "TargetLogProbability",
     "Threshold",
+    "TorchLayer",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",

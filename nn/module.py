@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,17 @@ from relume.nn.parameter import Buffer, Parameter
 from relume.tensor.dtypes import bfloat16, float16, float32, float64
 
 _ATTRIBUTE_GROUPS = ("_parameters", "_buffers", "_modules")
+
+
+TORCH_LAYER_ADVICE = (
+    "a layer of legacy_nn, which a relume.nn.Module neither trains nor saves: "
+    "make it one with nn.TorchLayer(layer)"
+)
+
+
+def is_torch_layer(value: Any) -> bool:
+    """Is it a layer of Torch7 (relume.legacy_nn)?"""
+    return hasattr(value, "updateOutput") and hasattr(value, "torch_typename")
 
 
 class Module(StateLoading):
@@ -89,6 +101,8 @@ class Module(StateLoading):
         elif isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
         elif not self._replace_registered(name, value):
+            if is_torch_layer(value):
+                warnings.warn(f"{name!r} is {TORCH_LAYER_ADVICE}", stacklevel=2)
             object.__setattr__(self, name, value)
 
     def _replace_registered(self, name: str, value: Any) -> bool:
@@ -173,7 +187,10 @@ class Module(StateLoading):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a child under a name."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{name!r} must be a Module or None, not {type(module).__name__}")
+            kind = type(module).__name__
+            if is_torch_layer(module):
+                kind = TORCH_LAYER_ADVICE
+            raise TypeError(f"{name!r} must be a Module or None, not {kind}")
         self._refuse_taken_name(name)
         self._register("_modules", name, module)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from golden_cases import DATA, TOLERANCE, difference, listed, load_cases
-from test_golden_layers import check_case
+from lua_layers import check_case
 
 from relume.bridge import Lua, LuaError
 

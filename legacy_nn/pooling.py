@@ -401,7 +401,9 @@ class FeatureLPPooling(Module):
         window, step = (int(self.width), 1), (int(self.stride), 1)
         sums = rl.avg_pool2d(rows, window, step, divisor_override=1)
         shape = (*input.shape[:dim], sums.shape[2], *input.shape[dim + 1 :])
-        return (sums ** (1 / self.power)).reshape(shape)
+        empty = sums == 0  # where the root has no gradient, 0 stands for it
+        roots = rl.where(empty, 0, rl.where(empty, 1, sums) ** (1 / self.power))
+        return roots.reshape(shape)
 
     def __str__(self) -> str:
         return f"{self.torch_typename}({self.width}, {self.stride}, {self.power})"

@@ -11,10 +11,11 @@ inline void check_layer_type(const Call& call, int argument, bool wider = false)
   if (!call.has(argument)) return;
   const DType input = call.body(0)->dtype, own = call.body(argument)->dtype;
   if (own == input || (wider && own == computing_type(input))) return;
+  const std::string other_way =
+      is_floating(input) ? message(" or the layer with .to(relume.", name(input), ")") : std::string();
   throw TypeError(message(public_name(call.op), "(): the input has type ", name(input), ", ",
                           call.op.schema.arguments[argument].name, " has ", name(own),
-                          "; convert the input with .to(relume.", name(own), ") or the layer with .to(relume.",
-                          name(input), ")"));
+                          "; convert the input with .to(relume.", name(own), ")", other_way));
 }
 
 }  // namespace relume

@@ -274,3 +274,11 @@ def test_sequential_criterion_trains_its_module():
     module.zeroGradParameters()
     assert_close(gradient, module.backward(x, plain.backward(module.output, target)).numpy())
     assert_close(own, module.gradWeight.numpy())
+
+
+def test_the_norm_of_neighbouring_zeros_has_gradient_zero():
+    layer = nn.FeatureLPPooling(2, 2, 2).double()
+    x = rl.tensor([0.0, 0.0, 3.0, 4.0], dtype=rl.float64)
+    assert layer.forward(x).tolist() == [0.0, 5.0]
+    gradient = layer.backward(x, rl.ones(2, dtype=rl.float64)).tolist()
+    assert gradient == pytest.approx([0.0, 0.0, 0.6, 0.8])

@@ -411,8 +411,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
         fields = self.__dict__
         gradient_name = GRADIENT_NAMES.get(name) or gradient_name_of(name)
         parameter, gradient = getattr(self, name), fields.get(gradient_name)
-        is_fitting = gradient is not None and gradient.dtype is parameter.dtype
-        if not is_fitting or gradient.shape != parameter.shape:
+        if gradient is None or gradient.shape != parameter.shape:
             gradient = fields[gradient_name] = rl.zeros_like(parameter.detach())
         return gradient
 

@@ -93,8 +93,12 @@ class _Part:
                 holder.register_buffer(name, state)
 
     def write_back(self) -> None:
-        """Gives the layer what a conversion has made of its state."""
+        """Gives the layer what a conversion has made of its state; its gradients begin anew."""
+        from relume.legacy_nn.module import gradient_name_of  # which imports relume first
+
         self.layer.__dict__.update(self.holder._buffers)
+        for name in self.layer.parameter_names:
+            self.layer.__dict__.pop(gradient_name_of(name), None)
 
 
 def _parts_of(layer: Any, holder: Module, shared: dict) -> list[_Part]:

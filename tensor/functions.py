@@ -227,31 +227,6 @@ def _converter(dtype: DType) -> Any:
     return convert
 
 
-def _view(tensor: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """The same memory in another shape, or as elements of another type.
-
-    Args:
-        shape: the sizes, one of which may be -1 for what remains; or a dtype alone. A dtype of
-            another size needs a dense last dimension, which becomes longer or shorter.
-
-    Raises:
-        ValueError: this shape needs a copy; use `reshape`.
-
-    >>> import relume as rl
-    >>> rl.arange(6).view(2, 3).shape
-    (2, 3)
-    >>> rl.tensor([1.0]).view(rl.int32)
-    tensor([1065353216], dtype=int32)
-    """
-    if dtype is None:
-        if len(shape) != 1 or type(shape[0]) not in _NAMES_A_TYPE:
-            return _view_op(tensor, *shape)
-        dtype = shape[0]
-    return _ops["view_bytes"](tensor, dtype)
-
-
-_view_op = Tensor.view
-_NAMES_A_TYPE = (DType, str)
 _TORCH_TYPES = {kind.torch_typename: kind for kind in dtypes.ALL_DTYPES if kind.torch_typename}
 
 
@@ -413,7 +388,6 @@ def install() -> None:
         "split": split,
         "to": _to,
         "type": _type,
-        "view": _view,
         "type_as": lambda tensor, other: tensor.to(other.dtype),
         "view_as": lambda tensor, other: tensor.view(other.shape),
         "expand_as": lambda tensor, other: tensor.expand(other.shape),

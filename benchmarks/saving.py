@@ -1,6 +1,6 @@
 """Saving Torch7 files: time and memory against writing the same bytes with NumPy.
 
-    python benchmarks/saving.py [FOLDER]
+    python benchmarks/saving.py [FOLDER] [--quick]
 
 Three files: one large tensor, a model of many tensors, and a vocabulary (a table of strings). Both
 sides write to the same folder and flush to the disk, in turns; the best of several runs counts.
@@ -9,9 +9,9 @@ The target is at most 1.3x for tensors. The memory is what the process grew by w
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -85,14 +85,17 @@ def measure(make: Callable[[], dict[str, Any]], folder: Path) -> None:
     print(f"  save / raw: {times['save'] / times['raw']:.2f}{target}")
 
 
-def main(folder: Path) -> None:
-    for make in (large, model, vocabulary):
-        measure(make, folder)
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="by default a temporary one")
+    parser.add_argument("--quick", action="store_true", help="the small file only: does it run?")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        for make in (vocabulary,) if options.quick else (large, model, vocabulary):
+            measure(make, options.folder or Path(temporary))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]))
-    else:
-        with tempfile.TemporaryDirectory() as temporary:
-            main(Path(temporary))
+    main()

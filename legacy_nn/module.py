@@ -587,6 +587,7 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
                 self.__dict__[name] = nested.table([])
         return self
 
+    statistics_names = ("running_mean", "running_var")  # learnt without a gradient
     buffer_names: tuple[str, ...] = ()  # fields that clearState empties too
 
     # ---- the tree of modules ----

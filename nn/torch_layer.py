@@ -10,9 +10,6 @@ from relume import Tensor
 from relume.nn.module import Module, is_torch_layer
 from relume.nn.parameter import Parameter
 
-# What layers of legacy_nn keep that is state and no parameter.
-STATE_NAMES = ("running_mean", "running_var")
-
 
 class TorchLayer(Module):
     """A layer of `legacy_nn` (also a whole network, or one from a file) as a module.
@@ -87,7 +84,7 @@ class _Part:
                     shared[place] = Parameter(weight.detach())
                 setattr(layer, name, shared[place])
                 holder.register_parameter(name, shared[place])
-        for name in STATE_NAMES:
+        for name in layer.statistics_names:
             state = layer.__dict__.get(name)
             if isinstance(state, Tensor):
                 holder.register_buffer(name, state)

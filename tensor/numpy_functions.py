@@ -16,37 +16,11 @@ import numpy as np
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.aliases import ALIASES
 
-# The registered op behind a ufunc, where its name is another one.
-_OPS_OF_UFUNCS = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "conjugate": "conj",
-    "degrees": "rad2deg",
-    "divide": "div",
-    "equal": "eq",
-    "float_power": "float_power",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "invert": "bitwise_not",
-    "left_shift": "bitwise_left_shift",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "power": "pow",
-    "radians": "deg2rad",
-    "right_shift": "bitwise_right_shift",
-    "rint": "round",
-    "subtract": "sub",
-}
+# The registered op behind a ufunc, where its name is another one: our aliases are NumPy's names.
+_OPS_OF_UFUNCS = {**ALIASES, "equal": "eq", "float_power": "float_power"}
+del _OPS_OF_UFUNCS["fabs"]  # NumPy's makes floats of integers
 _UFUNCS_WITH_OPS = frozenset(
     "add bitwise_and bitwise_or bitwise_xor ceil copysign cos cosh deg2rad exp exp2 expm1 "
     "floor floor_divide fmax fmin fmod gcd heaviside hypot isfinite isinf isnan lcm ldexp log "

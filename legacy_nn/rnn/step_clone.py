@@ -9,9 +9,6 @@ from relume import Tensor
 from relume.legacy_nn import copying
 from relume.legacy_nn.module import Module, gradient_name_of
 
-# What batch normalisation learns without a gradient belongs to all steps too.
-STATISTICS = ("running_mean", "running_var")
-
 
 def step_clone(module: Any) -> Any:
     """A copy for another step of a sequence.
@@ -52,7 +49,7 @@ def shared_tensors(module: Any) -> dict[str, Tensor]:
     names = [name for name in module.parameter_names if getattr(module, name) is not None]
     shared = {name: getattr(module, name) for name in names}
     shared.update({gradient_name_of(name): module._gradient(name) for name in names})
-    for name in STATISTICS:
+    for name in module.statistics_names:  # they belong to all steps too
         value = module.__dict__.get(name)
         if isinstance(value, Tensor):
             shared[name] = value

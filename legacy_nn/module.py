@@ -16,14 +16,15 @@ needs lives in slots.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
 from relume.legacy_nn import copying, flattening, graph_nodes, nested, printing, tracing, utils
 from relume.legacy_nn.diagonal_hessian import DiagonalHessian
-from relume.legacy_nn.errors import contains_itself, name_layer, no_such_name
+from relume.legacy_nn.errors import name_layer, no_such_name
+from relume.legacy_nn.module_tree import ModuleTree
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
@@ -69,7 +70,7 @@ def defined_later(cls: type, name: str, other: str) -> bool:
 
 
 @register("nn.Module")
-class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
+class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     """A layer: subclass it and write `compute`, or override the Torch7 methods.
 
     >>> import relume as rl
@@ -589,96 +590,6 @@ class Module(RecurrentMethods, TrainingMethods, DiagonalHessian):
 
     statistics_names = ("running_mean", "running_var")  # learnt without a gradient
     buffer_names: tuple[str, ...] = ()  # fields that clearState empties too
-
-    # ---- the tree of modules ----
-
-    def children(self) -> list[Any]:
-        """The modules directly inside, in order."""
-        return []
-
-    def walk(self) -> Iterator[Any]:
-        """This module and all inside it, parents first; a shared one as often as it stands.
-
-        Raises:
-            ValueError: a module is inside itself.
-
-        >>> from relume import legacy_nn as nn
-        >>> [m.torch_typename for m in nn.Sequential().add(nn.Tanh()).walk()]
-        ['nn.Sequential', 'nn.Tanh']
-        """
-        yield self
-        around = {id(self): iter(list(self.children()))}  # this branch: what is left of each
-        while around:
-            innermost = next(reversed(around))
-            for child in around[innermost]:
-                yield child
-                if isinstance(child, Module) and (children := child.children()):
-                    if id(child) in around:
-                        raise contains_itself(child)
-                    around[id(child)] = iter(list(children))
-                    break
-            else:
-                del around[innermost]
-
-    def apply(self, function: Callable[[Module], Any]) -> Module:
-        """Calls `function` with every module, parents first."""
-        for module in list(self.walk()):
-            function(module)
-        return self
-
-    def apply_to_modules(self, function: Callable[[Module], Any]) -> None:
-        """Calls `function` with every module directly inside."""
-        for child in self.children():
-            function(child)
-
-    applyToModules = apply_to_modules
-
-    def listModules(self) -> list[Module]:
-        """Every module once, parents first."""
-        seen: dict[int, Module] = {}
-        for module in self.walk():
-            seen.setdefault(id(module), module)
-        return list(seen.values())
-
-    def find_modules(self, typename: str) -> list[Module]:
-        """All modules of a Torch class, parents first.
-
-        >>> from relume import legacy_nn as nn
-        >>> len(nn.Sequential().add(nn.Tanh()).add(nn.Tanh()).find_modules("nn.Tanh"))
-        2
-        """
-        return [m for m in self.walk() if getattr(m, "torch_typename", None) == typename]
-
-    def findModules(self, typename: str) -> tuple[list[Module], list[Module]]:
-        """Torch7's form: the modules found and, for each, the container it is in."""
-        found, containers = [], []
-        if self.torch_typename == typename:
-            found, containers = [self], [self]
-        for parent in list(self.walk()):
-            if not isinstance(parent, Module):
-                continue
-            for child in parent.children():
-                if getattr(child, "torch_typename", None) == typename:
-                    found.append(child)
-                    containers.append(parent)
-        return found, containers
-
-    def replace(self, function: Callable[[Module], Module]) -> Module:
-        """Puts `function(module)` in the place of every module, parents first.
-
-        >>> from relume import legacy_nn as nn
-        >>> net = nn.Sequential().add(nn.Tanh())
-        >>> _ = net.replace(lambda m: nn.ReLU() if isinstance(m, nn.Tanh) else m)
-        >>> net.get(1)
-        nn.ReLU
-        """
-        replacement = function(self)
-        if isinstance(replacement, Module):
-            replacement.replace_children(lambda child: child.replace(function))
-        return replacement
-
-    def replace_children(self, function: Callable[[Any], Any]) -> None:
-        """Puts `function(child)` in the place of every module directly inside."""
 
     # ---- files and text ----
 

@@ -7,22 +7,22 @@ import json as json_format
 from pathlib import Path
 
 from relume.command_line.output import console, progress, status
-from relume.converters import object_tree, weights
+from relume.converters import conversion, object_tree, weights
+from relume.converters.formats import format_of
 
 
 def convert(file: Path, out: Path, *, everything: bool, select: str, json: bool) -> bool:
     """Returns whether there was anything to convert."""
-    if out.suffix.lower() not in weights.FORMATS:
-        raise ValueError(f"OUT should end in {', '.join(weights.FORMATS)}, got {str(out)!r}")
+    format_of(out)
     with status(f"reading {file}"):
-        root = weights.load_source(file)
+        root = conversion.load_source(file)
         if select:
             root = object_tree.select(root, select)
         count = len(weights.collect(root, everything=everything).arrays)
     try:
         with progress("writing", count) as advance:
-            report = weights.convert(root, out, everything=everything, progress=advance)
-    except weights.NothingToConvert as error:
+            report = conversion.convert(root, out, everything=everything, progress=advance)
+    except conversion.NothingToConvert as error:
         console(error=True).print(f"cannot convert {file}: {error}", markup=False)
         return False
     if json:

@@ -17,7 +17,7 @@ from relume.command_line.output import (
     progress,
 )
 from relume.command_line.tree import Tree
-from relume.converters import object_tree, weights
+from relume.converters import conversion, object_tree
 
 EXAMPLES = Path(relume.__file__).parent / "examples"
 MODEL = EXAMPLES / "models" / "shakespeare.t7"
@@ -58,7 +58,7 @@ def demo(*, length: int, folder: Path | None) -> bool:
 
     watch = heading("4. The weights as safetensors, read back and compared")
     with tempfile.TemporaryDirectory() as temporary:
-        report = weights.convert(
+        report = conversion.convert(
             checkpoint, (folder or Path(temporary)) / "shakespeare.safetensors"
         )
     out.print(str(report), markup=False)

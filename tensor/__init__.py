@@ -11,6 +11,7 @@ from relume.tensor import (
     functions,
     in_place,
     interop,
+    other_forms,
     printing,
     processes,
     serialization,
@@ -23,6 +24,7 @@ functions.install()
 in_place.install()
 aliases.install()
 interop.install()
+other_forms.install()
 printing.install()
 processes.install()
 serialization.install()

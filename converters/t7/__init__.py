@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from relume import _C
 from relume.converters.errors import FileFormatError
@@ -84,7 +84,7 @@ class TorchFile:
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     long_size: int | None = None,
     classes: Classes | None = None,
@@ -97,7 +97,7 @@ def load(
     shared in the file is shared here. Encoding, byte order and the size of longs are detected.
 
     Args:
-        path: the file.
+        path: the file, or a file open for reading bytes (`io.BytesIO`), which is read to its end.
         long_size: 8 or 4, bytes of a C long on the machine that wrote the file; None detects it.
         classes: Python classes by Torch7 class name, before those that relume has. An object is
             made without calling `__init__`; once everything is read, its method
@@ -120,12 +120,13 @@ def load(
     """
     classes = _with_lua(classes, lua)
     file = read(path, all=False, long_size=long_size, classes=classes)
-    _warn_of_left_over(file, os.fspath(path), stacklevel=3)
+    name = getattr(path, "name", "the stream") if hasattr(path, "read") else os.fspath(path)
+    _warn_of_left_over(file, str(name), stacklevel=3)
     return file.objects[0]
 
 
 def load_all(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     long_size: int | None = None,
     classes: Classes | None = None,
@@ -184,8 +185,15 @@ def _read_bytes(
     )
 
 
+def _bytes_in(stream: Any) -> bytes:
+    data = stream.read()
+    if isinstance(data, str):
+        raise TypeError('the file is open for reading text; open it for bytes: open(path, "rb")')
+    return data
+
+
 def read(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     all: bool = True,
     long_size: int | None = None,
@@ -201,10 +209,7 @@ def read(
     'ascii'
     """
     if hasattr(path, "read"):
-        raise TypeError(
-            f"expected the path of a file, not an open one ({type(path).__name__}); "
-            "relume.loads(file.read()) takes what is in it"
-        )
+        return _read_bytes(_bytes_in(path), all=all, long_size=long_size, classes=classes)
     with open(os.fspath(path), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from relume import _C
 from relume.converters.atomic import replacing
@@ -23,7 +23,7 @@ __all__ = ["dumps", "save", "save_all", "write"]
 
 def save(
     obj: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     *,
     format: str = "binary",
     long_size: int = 8,
@@ -44,7 +44,7 @@ def save(
 
     Args:
         obj: the object.
-        path: the file; its folder must exist.
+        path: the file, whose folder must exist, or a file open for writing bytes.
         format: "binary", or "ascii" for text.
         long_size: 8 or 4, bytes of a C long on the machine that will read a binary file.
         byte_order: "little" or "big".
@@ -79,7 +79,9 @@ def save(
     )
 
 
-def save_all(objects: Sequence[Any], path: str | os.PathLike[str], **options: Any) -> None:
+def save_all(
+    objects: Sequence[Any], path: str | os.PathLike[str] | BinaryIO, **options: Any
+) -> None:
     """Writes several objects to one file, as several writeObject calls did.
 
     Args:
@@ -93,6 +95,9 @@ def save_all(objects: Sequence[Any], path: str | os.PathLike[str], **options: An
     >>> rl.load_all(path)
     ['a', 2]
     """
+    if hasattr(path, "write"):
+        write(objects, path, **options)
+        return
     with replacing(path) as temporary, open(temporary, "wb", buffering=0) as stream:
         write(objects, stream, **options)
 

@@ -27,7 +27,7 @@ struct OpFunctionObject {
   OpForm form;
   bool takes_one_tensor;  // may be called as f(tensor), all else having defaults
   bool creates;           // takes device= and requires_grad= too
-  PyObject* of_type;      // what stands for the op when its second argument is a type; or null
+  PyObject* other_form;   // takes calls whose arguments the schema does not have; or null
   PyObject* name;
   const char* name_text;
   PyObject* argument_names[kMaxArguments];  // interned, owned
@@ -239,32 +239,37 @@ PyObject* call_with_gradient(const OpFunctionObject* self, const ParsedCall& cal
   return wrap(std::move(tensor));
 }
 
-// Is it f(tensor, type) or f(tensor, dtype=type)?
-bool names_a_type(PyObject* const* arguments, int count, PyObject* keywords) {
-  if (keywords) {
-    return PyTuple_GET_SIZE(keywords) == 1 &&
-           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "dtype") == 0;
-  }
-  if (count != 2 || PyLong_Check(arguments[1])) return false;
-  return PyUnicode_Check(arguments[1]) || !(PySequence_Check(arguments[1]) || PyIndex_Check(arguments[1]));
+void parse(const OpFunctionObject* self, PyObject* const* arguments, int count, PyObject* keywords,
+           ParsedCall& call) {
+  parse_positional(self, arguments, count, call);
+  if (keywords) parse_keywords(self, arguments + count, keywords, call);
+  fill_defaults(self, call);
+}
+
+// The result of a call that only the other form of the function may take; nullptr when it does not.
+PyObject* call_other_form(const OpFunctionObject* self, PyObject* const* arguments, size_t count_and_flag,
+                          PyObject* keywords) {
+  if (!self->other_form) return nullptr;
+  nb::object result = checked(PyObject_Vectorcall(self->other_form, arguments, count_and_flag, keywords));
+  return result.ptr() == Py_NotImplemented ? nullptr : result.release().ptr();
 }
 
 PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t count_and_flag,
                            PyObject* keywords) {
   const auto* self = reinterpret_cast<OpFunctionObject*>(object);
   const int count = static_cast<int>(PyVectorcall_NARGS(count_and_flag));
-  if (self->of_type && names_a_type(arguments, count, keywords)) {
-    return PyObject_Vectorcall(self->of_type, arguments, count_and_flag, keywords);
-  }
   return guard([&]() -> PyObject* {
     if (count == 1 && !keywords && self->takes_one_tensor && Py_TYPE(arguments[0]) == tensor_type) {
       const Value value(unwrap(arguments[0]));
       return call_op(*self->op, &value, 1);
     }
     ParsedCall call;
-    parse_positional(self, arguments, count, call);
-    if (keywords) parse_keywords(self, arguments + count, keywords, call);
-    fill_defaults(self, call);
+    try {
+      parse(self, arguments, count, keywords, call);
+    } catch (const TypeError&) {
+      if (PyObject* result = call_other_form(self, arguments, count_and_flag, keywords)) return result;
+      throw;
+    }
     if (call.out) return call_into(self, call);
     if (call.requires_grad) return call_with_gradient(self, call);
     if (self->form == OpForm::plain) return call_op(*self->op, call.values, call.count);
@@ -382,7 +387,7 @@ nb::object make_op_function(const Op& op, OpForm form) {
   self->form = form;
   self->takes_one_tensor = form == OpForm::plain && takes_one_tensor(op.schema);
   self->creates = creates(op);
-  self->of_type = nullptr;
+  self->other_form = nullptr;
   self->name = PyUnicode_InternFromString((op.name() + (form == OpForm::in_place ? "_" : "")).c_str());
   self->name_text = intern(public_name(op) + (form == OpForm::in_place ? "_" : ""));
   for (std::size_t i = 0; i < kMaxArguments; ++i) {
@@ -414,13 +419,15 @@ void bind_ops(nb::module_& module) {
       nb::setattr(type, (name + "_").c_str(), make_op_function(*op, OpForm::in_place));
     }
   }
-  reinterpret_cast<OpFunctionObject*>(nb::object(functions["view"]).ptr())->of_type =
-      nb::object(functions["view_bytes"]).release().ptr();
   module.attr("ops") = functions;
   module.def("op_function", [](const char* name, int form) {
     return make_op_function(get_op(form ? std::string(name, std::strlen(name) - 1) : name),
                             static_cast<OpForm>(form));
   });
+  module.def("set_other_form", [](nb::object function, nb::object other_form) {
+    check<TypeError>(Py_TYPE(function.ptr()) == op_function_type, "set_other_form() is for functions of ops");
+    reinterpret_cast<OpFunctionObject*>(function.ptr())->other_form = other_form.release().ptr();
+  }, "Lets `other_form` take the calls whose arguments the schema of an op function does not have.");
   module.def("registry", [] {
     nb::list rows;
     for (const Op* op : all_ops()) rows.append(describe(*op));

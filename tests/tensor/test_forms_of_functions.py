@@ -40,7 +40,7 @@ def test_variance_without_a_correction_takes_the_usual_one():
 
 def test_a_truth_value_is_no_dimension():
     with pytest.raises(TypeError, match="'dim' must be int or a tuple of ints, not bool"):
-        rl.var(rl.ones(2, 3), False)
+        rl.mean(rl.ones(2, 3), False)
     with pytest.raises(TypeError, match="not bool"):
         rl.sum(rl.ones(2, 3), True)
 
@@ -113,3 +113,62 @@ def test_tensors_like_this_one_take_a_device_and_a_gradient():
     assert made.dtype == rl.float64 and made.requires_grad
     assert t.new_tensor([1], requires_grad=True).requires_grad
     assert rl.ones(4, 3).sum_to_size(1, 3).tolist() == [[4.0, 4.0, 4.0]]
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_unbiased_may_be_given_by_position(name, unbiased):
+    t, a = matrices(4, 5)
+    function, reference = getattr(rl, name), getattr(np, name)
+    np.testing.assert_allclose(function(t, unbiased), reference(a, ddof=int(unbiased)), rtol=1e-12)
+    np.testing.assert_allclose(
+        getattr(t, name)(1, unbiased, True), reference(a, 1, ddof=int(unbiased), keepdims=True)
+    )
+    spread, mean = getattr(rl, f"{name}_mean")(t, (0,), unbiased)
+    np.testing.assert_allclose(spread, reference(a, 0, ddof=int(unbiased)), rtol=1e-12)
+    np.testing.assert_allclose(mean, a.mean(0), rtol=1e-12)
+
+
+def test_softmax_of_another_type():
+    t, a = matrices(3, 4)
+    e = np.exp(a.astype(np.float32).astype(np.float64))
+    for result in (rl.softmax(t.float(), 1, dtype=rl.float64), t.float().softmax(1, rl.float64)):
+        np.testing.assert_allclose(result.numpy(), e / e.sum(1, keepdims=True), rtol=1e-12)
+    logs = rl.log_softmax(t.float(), 1, dtype=rl.float64)
+    np.testing.assert_allclose(np.exp(logs), e / e.sum(1, keepdims=True), rtol=1e-12)
+
+
+@pytest.mark.parametrize("reduce, join", [("add", np.add), ("multiply", np.multiply)])
+def test_scatter_joins_with_what_is_there(reduce, join):
+    t, a = matrices(3, 4)
+    source, values = matrices(2, 4)
+    index = np.array([[0, 1, 2, 0], [0, 2, 2, 1]])
+    expected, filled = a.copy(), a.copy()
+    places = (index, np.arange(4)[None].repeat(2, 0))
+    join.at(expected, places, values)
+    join.at(filled, places, 2.5)
+    at = rl.tensor(index)
+    np.testing.assert_allclose(rl.scatter(t, 0, at, source, reduce=reduce), expected, rtol=1e-12)
+    np.testing.assert_allclose(t.scatter(0, at, 2.5, reduce=reduce), filled, rtol=1e-12)
+    assert t.scatter_(0, at, source, reduce=reduce) is t
+    np.testing.assert_allclose(t, expected, rtol=1e-12)
+
+
+def test_scatter_takes_a_named_value():
+    t = rl.zeros(2, 2)
+    assert t.scatter(1, rl.tensor([[0], [1]]), value=3).tolist() == [[3, 0], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: t.var("all"),
+        lambda t: t.var(0, True, False, 1),
+        lambda t: t.softmax(1, dtypo=rl.float64),
+        lambda t: t.scatter(0, t.long(), t, reduce="add", mode="x"),
+        lambda t: t.view(object()),
+    ],
+)
+def test_a_call_that_no_form_takes_is_refused_with_the_usage(call):
+    with pytest.raises(TypeError, match="argument"):
+        call(rl.ones(2, 2))

@@ -681,6 +681,8 @@ class Tensor:
     arctan2_ = atan2_
     arctanh = atanh
     arctanh_ = atanh_
+    around = round
+    around_ = round_
     bitwise_invert = bitwise_not
     bitwise_invert_ = bitwise_not_
     clip = clamp
@@ -709,6 +711,8 @@ class Tensor:
     less_ = lt_
     less_equal = le
     less_equal_ = le_
+    mod = remainder
+    mod_ = remainder_
     multiply = mul
     multiply_ = mul_
     negative = neg

@@ -147,6 +147,28 @@ from relume.tensor.nan_functions import nanmin as nanmin
 from relume.tensor.nan_functions import nanprod as nanprod
 from relume.tensor.nan_functions import nanstd as nanstd
 from relume.tensor.nan_functions import nanvar as nanvar
+from relume.tensor.numeric_functions import apply_along_axis as apply_along_axis
+from relume.tensor.numeric_functions import apply_over_axes as apply_over_axes
+from relume.tensor.numeric_functions import argpartition as argpartition
+from relume.tensor.numeric_functions import cumulative_prod as cumulative_prod
+from relume.tensor.numeric_functions import cumulative_sum as cumulative_sum
+from relume.tensor.numeric_functions import digitize as digitize
+from relume.tensor.numeric_functions import divmod as divmod
+from relume.tensor.numeric_functions import ediff1d as ediff1d
+from relume.tensor.numeric_functions import fromfunction as fromfunction
+from relume.tensor.numeric_functions import histogram2d as histogram2d
+from relume.tensor.numeric_functions import histogramdd as histogramdd
+from relume.tensor.numeric_functions import iscomplex as iscomplex
+from relume.tensor.numeric_functions import isscalar as isscalar
+from relume.tensor.numeric_functions import lexsort as lexsort
+from relume.tensor.numeric_functions import matvec as matvec
+from relume.tensor.numeric_functions import modf as modf
+from relume.tensor.numeric_functions import partition as partition
+from relume.tensor.numeric_functions import piecewise as piecewise
+from relume.tensor.numeric_functions import ptp as ptp
+from relume.tensor.numeric_functions import range as range
+from relume.tensor.numeric_functions import vecdot as vecdot
+from relume.tensor.numeric_functions import vecmat as vecmat
 from relume.tensor.numpy_methods import is_nonzero as is_nonzero
 from relume.tensor.numpy_methods import numel as numel
 from relume.tensor.order_functions import argsort as argsort
@@ -162,6 +184,29 @@ from relume.tensor.random_functions import multinomial as multinomial
 from relume.tensor.random_functions import normal as normal
 from relume.tensor.random_functions import randint as randint
 from relume.tensor.random_functions import randint_like as randint_like
+from relume.tensor.rearranging import append as append
+from relume.tensor.rearranging import array_split as array_split
+from relume.tensor.rearranging import broadcast_arrays as broadcast_arrays
+from relume.tensor.rearranging import choose as choose
+from relume.tensor.rearranging import compress as compress
+from relume.tensor.rearranging import copy as copy
+from relume.tensor.rearranging import delete as delete
+from relume.tensor.rearranging import diag_indices as diag_indices
+from relume.tensor.rearranging import expand_dims as expand_dims
+from relume.tensor.rearranging import extract as extract
+from relume.tensor.rearranging import identity as identity
+from relume.tensor.rearranging import indices as indices
+from relume.tensor.rearranging import insert as insert
+from relume.tensor.rearranging import ix_ as ix_
+from relume.tensor.rearranging import matrix_transpose as matrix_transpose
+from relume.tensor.rearranging import permute_dims as permute_dims
+from relume.tensor.rearranging import put_along_axis as put_along_axis
+from relume.tensor.rearranging import resize as resize
+from relume.tensor.rearranging import rollaxis as rollaxis
+from relume.tensor.rearranging import take_along_axis as take_along_axis
+from relume.tensor.rearranging import tri as tri
+from relume.tensor.rearranging import trim_zeros as trim_zeros
+from relume.tensor.rearranging import unstack as unstack
 from relume.tensor.sampled_functions import average as average
 from relume.tensor.sampled_functions import convolve as convolve
 from relume.tensor.sampled_functions import correlate as correlate
@@ -589,6 +634,7 @@ arcsinh = asinh
 arctan = atan
 arctan2 = atan2
 arctanh = atanh
+around = round
 bitwise_invert = bitwise_not
 clip = clamp
 concat = cat
@@ -607,6 +653,7 @@ invert = bitwise_not
 left_shift = bitwise_left_shift
 less = lt
 less_equal = le
+mod = remainder
 multiply = mul
 negative = neg
 not_equal = ne

@@ -10,7 +10,7 @@ from relume import Tensor
 
 def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     """The tensors as views of the shape that they broadcast to together."""
-    return relume.broadcast_tensors(*arrays)
+    return relume.broadcast_arrays(*arrays)
 
 
 def broadcast_to(x: Tensor, /, shape: Any) -> Tensor:
@@ -36,7 +36,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
 
 def expand_dims(x: Tensor, /, axis: int) -> Tensor:
     """A view with a dimension of size 1 inserted at `axis`."""
-    return relume.unsqueeze(x, axis)
+    return relume.expand_dims(x, axis)
 
 
 def flip(x: Tensor, /, *, axis: Any = None) -> Tensor:
@@ -51,7 +51,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, /) -> Tensor:
 
 def permute_dims(x: Tensor, /, axes: Any) -> Tensor:
     """A view with the dimensions in another order."""
-    return relume.permute(x, axes)
+    return relume.permute_dims(x, axes)
 
 
 def repeat(x: Tensor, repeats: Any, /, *, axis: int | None = None) -> Tensor:
@@ -112,7 +112,7 @@ def tile(x: Tensor, repetitions: Any, /) -> Tensor:
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of all indices of a dimension."""
-    return tuple(relume.unbind(x, axis))
+    return relume.unstack(x, axis)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
@@ -131,4 +131,4 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """The elements at `indices` of a dimension; both broadcast in the others."""
-    return relume.take_along_dim(x, indices, axis)
+    return relume.take_along_axis(x, indices, axis)

@@ -15,7 +15,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
     """The last two dimensions exchanged."""
-    return x.mT
+    return relume.matrix_transpose(x)
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
@@ -35,10 +35,4 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
             f"vecdot() needs vectors of one length along axis {axis}, not shapes "
             f"{x1.shape} and {x2.shape}"
         )
-    a, b = relume.broadcast_tensors(x1, x2)
-    kind = relume.result_type(a, b)
-    if "complex" in kind.name:
-        a = relume.conj(a)
-    left = a.to(kind).movedim(axis, -1).unsqueeze(-2)
-    right = b.to(kind).movedim(axis, -1).unsqueeze(-1)
-    return relume.matmul(left, right).squeeze(-1).squeeze(-1)
+    return relume.vecdot(x1, x2, axis)

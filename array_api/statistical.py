@@ -63,22 +63,6 @@ def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> 
     return relume.sum(x != 0, axis, keepdims)
 
 
-def _only_axis(name: str, x: Tensor, axis: int | None) -> int:
-    if axis is None and x.ndim != 1:
-        raise ValueError(f"{name}() needs an axis for a tensor of shape {x.shape}")
-    return 0 if axis is None else axis
-
-
-def _with_initial(x: Tensor, axis: int, value: int) -> Tensor:
-    shape = list(x.shape)
-    shape[axis] = 1
-    return relume.cat([relume.full(shape, value, dtype=x.dtype), x], axis)
-
-
-def _summed_type(x: Tensor, dtype: Any) -> Any:
-    return relume.sum(x[..., :0] if x.ndim else x).dtype if dtype is None else dtype
-
-
 def cumulative_sum(
     x: Tensor,
     /,
@@ -93,9 +77,7 @@ def cumulative_sum(
     >>> cumulative_sum(rl.tensor([1, 2, 3]), include_initial=True)
     tensor([0, 1, 3, 6])
     """
-    axis = _only_axis("cumulative_sum", x, axis)
-    result = relume.cumsum(x.to(_summed_type(x, dtype)), axis)
-    return _with_initial(result, axis, 0) if include_initial else result
+    return relume.cumulative_sum(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def cumulative_prod(
@@ -112,9 +94,7 @@ def cumulative_prod(
     >>> cumulative_prod(rl.tensor([1, 2, 3]))
     tensor([1, 2, 6])
     """
-    axis = _only_axis("cumulative_prod", x, axis)
-    result = relume.cumprod(x.to(_summed_type(x, dtype)), axis)
-    return _with_initial(result, axis, 1) if include_initial else result
+    return relume.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
 def diff(

@@ -1,7 +1,9 @@
 -- The `tds` package: tds.Hash, tds.Vec and tds.AtomicCounter. Here they are Lua tables inside; what
 -- matters to scripts is their face, their files and that tables put into them are converted.
 require 'torch'
+local ffi = require 'ffi'
 local class = require 'torch.class'
+local shared = require 'relume.shared'
 
 tds = tds or {}
 
@@ -169,17 +171,37 @@ end
 
 ----------------------------------------------------------------------------------------
 
+-- A counter that several threads may change: a number in shared memory.
+ffi.cdef 'typedef struct { int64_t references, value; } relume_counter;'
+local counter_pointer = ffi.typeof 'relume_counter *'
 local AtomicCounter = class.class 'tds.AtomicCounter'
-function AtomicCounter:__init() self.value = 0 end
-function AtomicCounter:set(value) self.value = value end
-function AtomicCounter:get() return self.value end
-function AtomicCounter:inc()
-   self.value = self.value + 1
-   return self.value - 1
+
+local function hold(self, block) self.block = ffi.gc(block, shared.release) end
+local function add(self, amount)
+   local block = self.block
+   return tonumber(shared.add(ffi.cast('int64_t *', block) + 1, amount))
 end
-function AtomicCounter:dec()
-   self.value = self.value - 1
-   return self.value + 1
+
+function AtomicCounter:__init() hold(self, shared.new(counter_pointer, ffi.sizeof 'relume_counter')) end
+function AtomicCounter:set(value) shared.set(ffi.cast('int64_t *', self.block) + 1, value) end
+function AtomicCounter:get() return tonumber(self.block.value) end
+-- Both return what the counter was before.
+function AtomicCounter:inc() return add(self, 1) end
+function AtomicCounter:dec() return add(self, -1) end
+function AtomicCounter:__tostring__() return ('tds.AtomicCounter{%d}'):format(self:get()) end
+
+function AtomicCounter:write(file) file:writeLong(self:get()) end
+function AtomicCounter:read(file)
+   self:__init()
+   self:set(file:readLong())
+end
+
+-- For another thread: the counter itself.
+function AtomicCounter:write_shared(file) file:writeDouble(shared.id(shared.retain(self.block))) end
+function AtomicCounter:read_shared(file)
+   local block = shared.at(counter_pointer, file:readDouble())
+   shared.release(block)  -- the reference that was written is ours
+   hold(self, block)
 end
 tds.AtomicCounter = class.getconstructortable 'tds.AtomicCounter'
 

@@ -18,7 +18,6 @@ local ADVICE = {
    gnuplot = PLOTS,
    itorch = PLOTS,
    display = PLOTS,
-   threads = 'call what the threads would do one after another',
    loadcaffe = 'relume reads what torch.save wrote of such a network',
    nnx = 'relume.legacy_nn has its layers in Python',
    inn = 'relume.legacy_nn has its layers in Python',

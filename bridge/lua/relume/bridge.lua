@@ -215,6 +215,9 @@ end
 ----------------------------------------------------------------------------------------
 -- What Python does with Lua objects.
 
+-- What is called before everything goes, by the object that it is for.
+bridge.closing = setmetatable({}, {__mode = 'k'})
+
 bridge.operations = {
    get = function(object, key) return object[key] end,
    set = function(object, key, value) object[key] = value end,
@@ -262,6 +265,7 @@ bridge.operations = {
    end,
    -- Lets go of everything that Lua code has made.
    close = function()
+      for _, finish in pairs(bridge.closing) do finish() end
       local globals, collect = _G, collectgarbage
       for _, place in ipairs {package.loaded, python, globals} do
          for key in next, place do place[key] = nil end

@@ -65,6 +65,8 @@ local function new_cudnn()
    end})
 end
 
+function cuda.is_cpu_used() return is_mapped end
+
 -- Maps CUDA tensors to those of the CPU from now on.
 function cuda.use_cpu()
    require 'torch'

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from relume import _C
+from relume.tensor import orthogonal_polynomials, special_functions
 
 # The name here and the op that it is.
 _NAMES = {
@@ -41,6 +42,8 @@ _NAMES = {
     "log_softmax": "log_softmax",
     "logit": "logit",
     "logsumexp": "logsumexp",
+    "modified_bessel_i0": "i0",
+    "modified_bessel_i1": "i1",
     "multigammaln": "mvlgamma",
     "ndtr": "ndtr",
     "ndtri": "ndtri",
@@ -54,13 +57,22 @@ _NAMES = {
     "zeta": "zeta",
 }
 
-__all__ = sorted(_NAMES)
+# What is composed of several.
+_COMPOSED = {**special_functions.FUNCTIONS, **orthogonal_polynomials.FUNCTIONS}
+_COMPOSED["k0"] = _COMPOSED["modified_bessel_k0"]
+_COMPOSED["k1"] = _COMPOSED["modified_bessel_k1"]
+_COMPOSED["k0e"] = _COMPOSED["scaled_modified_bessel_k0"]
+_COMPOSED["k1e"] = _COMPOSED["scaled_modified_bessel_k1"]
+
+__all__ = sorted({*_NAMES, *_COMPOSED})
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"relume.special has no function {name!r}")
-    return _C.ops[_NAMES[name]]
+    if name in _COMPOSED:
+        return _COMPOSED[name]
+    if name in _NAMES:
+        return _C.ops[_NAMES[name]]
+    raise AttributeError(f"relume.special has no function {name!r}")
 
 
 def __dir__() -> list[str]:

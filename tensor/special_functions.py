@@ -163,7 +163,7 @@ def log_expit(input: Tensor) -> Tensor:
 
     >>> import relume as rl
     >>> rl.special.log_expit(rl.tensor([-100.0, 0.0]))
-    tensor([-100.0000,   -0.6931])
+    tensor([-100.    ,   -0.6931])
     """
     return _ops["logsigmoid"](input)
 

@@ -28,7 +28,6 @@ local folder, library = ...
 package.path = folder .. '/?.lua;' .. folder .. '/?/init.lua;' .. package.path
 package.preload['relume.library'] = function() return library end
 table.insert(package.loaders, 1, require 'relume.absent')
-require 'torch'
 return require 'relume.bridge', require 'relume.graph'
 """
 
@@ -74,6 +73,7 @@ class Lua:
         self._kept: dict[int, list[Any]] = {}
         self._returned: dict[int, Any] = {}
         _install_callbacks(bridge[b"python"], self)
+        self.require("torch")
 
     # ---- running ----
 

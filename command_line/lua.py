@@ -36,6 +36,7 @@ def run_script(script: Path, arguments: list[str], cuda: str | None = None) -> N
         with interruptible():
             if cuda == "cpu":
                 lua.execute("require('relume.cuda').use_cpu()")
+            lua.execute("pcall(require, 'pl')")  # th gave scripts penlight's globals
             lua.run(str(script), *arguments)
     finally:
         lua.close()

@@ -53,4 +53,6 @@ function lfs.lock() return true end
 function lfs.unlock() return true end
 function lfs.setmode() return true, 'binary' end
 
+-- as LuaFileSystem of those years did
+_G.lfs = lfs
 return lfs

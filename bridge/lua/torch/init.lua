@@ -125,7 +125,9 @@ function include(file, depth)
    return dofile(folder .. '/' .. file)
 end
 
-table.unpack = table.unpack or unpack
+require 'relume.lua52'
+
+require 'paths'  -- a global that scripts rely on after `require 'torch'`
 
 -- Files and objects in them.
 require 'torch.file.DiskFile'

@@ -14,6 +14,9 @@ OTHER_NAMES = {
     "nn.SpatialConvolutionSparse": "nn.SpatialConvolutionMap",
     "nn.Linear_nobias": "nn.LinearNoBias",
     "inn.SpatialCrossResponseNormalization": "nn.SpatialCrossMapLRN",
+    "nn.QDRiemaNNLinear": "nnx.QDRiemaNNLinear",
+    "nn.IndividualDropout": "fbnn.IndividualDropout",
+    "nn.L2Normalize": "fbnn.L2Normalize",
 }
 
 Conversion = Callable[[dict], None]

@@ -31,7 +31,7 @@ class Criterion(Module):
     [0.0, 2.0]
     """
 
-    parameter_names = ()
+    parameter_names: tuple[str, ...] = ()
     sizeAverage = True
 
     def __init__(self) -> None:

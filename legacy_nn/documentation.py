@@ -31,6 +31,7 @@ PACKAGES = {
     "relume.legacy_nn.dpnn.": "dpnn",
     "relume.legacy_nn.cudnn.": "cudnn",
     "relume.legacy_nn.packages.nnx_": "nnx",
+    "relume.legacy_nn.packages.fbnn_": "fbnn",
 }
 BEGINNING = """# The classes of `legacy_nn`
 

@@ -19,7 +19,7 @@ from relume.legacy_nn.types import long_storage, new_empty
 class TableLayer(Module):
     """The base of layers that take a table and have no parameters."""
 
-    parameter_names = ()
+    parameter_names: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         super().__init__()

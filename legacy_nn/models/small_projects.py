@@ -7,6 +7,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.dropout import Dropout
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -145,3 +146,25 @@ class ExpOut(Module):
 
     def compute(self, input: Tensor) -> Tensor:
         return input @ self.constant_vector
+
+
+@register("nn.DropoutEx")
+class DropoutEx(Dropout):
+    """The Dropout of Torch7's tutorials, which drops in evaluation too.
+
+    Args:
+        p: probability of dropping, by default 0.5.
+    """
+
+    def __init__(self, p: float | None = None) -> None:
+        super().__init__(p)
+
+    def _drops(self) -> bool:
+        return True
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        self.gradInput = gradOutput * self.noise if self.p > 0 else gradOutput
+        return self.gradInput
+
+    def __str__(self) -> str:
+        return self.torch_typename

@@ -12,6 +12,8 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
+from relume.legacy_nn.counting import from_one
+from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.models.holder import Holder
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -325,3 +327,78 @@ def next_number(scores: Tensor, sample: int, temperature: float) -> int:
         return int(scores.argmax().item()) + 1
     likelihoods = (scores / temperature).to(rl.float64).exp()
     return int(rl.multinomial(likelihoods / likelihoods.sum(), 1).item()) + 1
+
+
+@register("nn.TemporalAdapter")
+class TemporalAdapter(Holder):
+    """Lets a layer of batches of vectors see batches of sequences: samples x steps x features.
+
+    Args:
+        module: the layer.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> nn.TemporalAdapter(nn.Linear(3, 2)).forward(rl.ones(4, 5, 3, dtype=rl.float64)).shape
+    (4, 5, 2)
+    """
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        del self.modules
+        self.view_in = View(1, -1).setNumInputDims(3)
+        self.view_out = View(1, -1).setNumInputDims(2)
+        self.net = make("Sequential").add(self.view_in).add(module).add(self.view_out)
+
+    def _fit(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim != 3:
+            raise ValueError(
+                f"{self}: expected samples x steps x features, got {nested.describe(input)}"
+            )
+        samples, steps = input.shape[:2]
+        self.view_in.resetSize(samples * steps, -1)
+        self.view_out.resetSize(samples, steps, -1)
+        return input
+
+    def compute(self, input: Tensor) -> Tensor:
+        return super().compute(self._fit(input))
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return super().updateOutput(self._fit(input))
+
+
+@register("nn.TemporalCrossEntropyCriterion")
+class TemporalCrossEntropyCriterion(Criterion):
+    """The cross entropy of scores (samples x steps x classes) with labels from 1 (samples x steps);
+    steps with the label 0 do not count.
+
+    The fields `batch_average` (True) and `time_average` (False) say what is averaged.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> criterion, labels = nn.TemporalCrossEntropyCriterion(), rl.tensor([[2, 0]])
+    >>> round(criterion.forward(rl.zeros(1, 2, 4, dtype=rl.float64), labels), 6)
+    1.386294
+    """
+
+    batch_average = True
+    time_average = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batch_average, self.time_average = True, False
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        is_right = isinstance(input, Tensor) and input.ndim == 3 and isinstance(target, Tensor)
+        if not is_right or tuple(target.shape) != tuple(input.shape[:2]):
+            raise ValueError(
+                f"{self}: expected scores samples x steps x classes and labels samples x steps, "
+                f"got {nested.describe(input)} and {nested.describe(target)}"
+            )
+        samples, steps, classes = input.shape
+        labels = target.to(rl.int64)
+        counted = labels != 0
+        places = from_one(self, labels.masked_fill(labels == 0, 1), classes)
+        chosen = rl.log_softmax(input, 2).gather(2, places.unsqueeze(2)).squeeze(2)
+        total = -(chosen * counted.to(input.dtype)).sum()
+        divisor = (samples if self.batch_average else 1) * (steps if self.time_average else 1)
+        return total / divisor

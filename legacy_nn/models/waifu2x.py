@@ -40,12 +40,12 @@ class LeakyReLU(Module):
 
 @register("w2nn.InplaceClip01")
 class InplaceClip01(Module):
-    """Keeps values between 0 and 1; the gradient passes unchanged."""
+    """Keeps values between 0 and 1, in the input itself; the gradient passes unchanged."""
 
     parameter_names = ()
 
     def updateOutput(self, input: Tensor) -> Tensor:
-        self.output = input.detach().clamp(0, 1)
+        self.output = input.detach().clamp_(0, 1)
         return self.output
 
     def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:

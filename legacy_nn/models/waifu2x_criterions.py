@@ -9,9 +9,13 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.composite import make
+from relume.legacy_nn.convolution import SpatialConvolution
 from relume.legacy_nn.criterion import Criterion, check_same_size
+from relume.legacy_nn.models.waifu2x import RandomBinaryConvolution
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import new_empty
 
 
 @register("w2nn.ClippedWeightedHuberCriterion")
@@ -123,6 +127,134 @@ class L1Criterion(Criterion):
 
     def compute(self, input: Tensor, target: Tensor) -> Tensor:
         return (input - check_same_size(self, input, target)).abs().mean()
+
+
+def as_images(rows: Tensor, planes: int) -> Tensor:
+    """Square images that may come as rows of all their pixels."""
+    if rows.ndim != 2:
+        return rows
+    side = math.isqrt(rows.shape[1] // planes)
+    return rows.reshape((rows.shape[0], planes, side, side))
+
+
+@register("w2nn.LBPCriterion")
+class LBPCriterion(Criterion):
+    """The mean Huber loss of random local differences (local binary patterns) of two images kept
+    between 0 and 1.
+
+    Args:
+        ch: planes of the images.
+        n: how many differences; the first are the planes themselves. By default 128.
+        k: size of the surroundings, by default 3.
+        layers: how many convolutions, by default 1.
+
+    The gradient passes the bounds of the input.
+    """
+
+    gamma = 0.1
+    filter1: Any
+    filter2: Any
+
+    def __init__(
+        self, ch: int, n: int | None = None, k: int | None = None, layers: int | None = None
+    ) -> None:
+        super().__init__()
+        self.layers, self.gamma = layers or 1, 0.1
+        self.n, self.k, self.ch = n or 128, k or 3, ch
+        self.filter1 = make("Sequential")
+        for layer in range(self.layers):
+            filter = RandomBinaryConvolution(self.n if layer else ch, self.n, self.k, self.k)
+            if not layer:
+                filter.weight.narrow(0, 0, ch).zero_()
+                for plane in range(ch):
+                    filter.weight[plane, plane, self.k // 2, self.k // 2] = 1
+            self.filter1.add(filter)
+        self.filter2 = self.filter1.clone()
+        self.diff, self.diff_abs = new_empty(), new_empty()
+
+    def children(self) -> list[Any]:
+        return [self.filter1, self.filter2]
+
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        planes, gamma = int(self.ch), float(self.gamma)
+        images = as_images(input.detach(), planes)
+        targets = as_images(check_same_size(self, input, target).reshape(input.shape), planes)
+        own = self.filter1.forward(images.clamp(0, 1))
+        self.diff = own - self.filter2.forward(targets.clamp(0, 1))
+        self.diff_abs = size = self.diff.abs()
+        losses = rl.where(size < gamma, size.square() / 2, gamma * (size - gamma / 2))
+        self.output = losses.mean().item()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        gamma, images = float(self.gamma), as_images(input.detach(), int(self.ch))
+        slopes = self.diff.clamp(-gamma, gamma) * (self.n / input.numel())
+        gradient = self.filter1.updateGradInput(images.clamp(0, 1), slopes)
+        self.gradInput = gradient.reshape(input.shape)
+        return self.gradInput
+
+
+@register("w2nn.RandomBinaryCriterion")
+class RandomBinaryCriterion(LBPCriterion):
+    """`LBPCriterion` under its earlier name."""
+
+
+@register("w2nn.SSIMCriterion")
+class SSIMCriterion(Criterion):
+    """The structural similarity of two images between 0 and 1 (Wang et al. 2004, "Image quality
+    assessment").
+
+    Args:
+        ch: planes of the images, by default 1.
+        kernel_size: of the surroundings, by default 11.
+        sigma: how far they reach, by default 1.5.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> x = rl.rand(1, 1, 16, 16, dtype=rl.float64)
+    >>> round(nn.w2nn.SSIMCriterion().forward(x, x), 6)
+    1.0
+    """
+
+    c1, c2 = 0.01**2, 0.03**2
+    conv: Any
+
+    def __init__(
+        self, ch: int | None = None, kernel_size: int | None = None, sigma: float | None = None
+    ) -> None:
+        super().__init__()
+        self.ch, size, sigma = ch or 1, kernel_size or 11, sigma or 1.5
+        places = rl.arange(size).to(rl.float64) - size // 2
+        line = (-places.square() / (2 * sigma**2)).exp()
+        kernel = line.unsqueeze(1) * line
+        self.c1, self.c2 = 0.01**2, 0.03**2
+        self.conv = SpatialConvolution(self.ch, self.ch, size, size).noBias()
+        with rl.no_grad():
+            self.conv.weight.zero_()
+            for plane in range(self.ch):
+                self.conv.weight[plane, plane].copy_(kernel / kernel.sum())
+
+    def children(self) -> list[Any]:
+        return [self.conv]
+
+    def updateOutput(self, input: Tensor, target: Any = None) -> float:
+        first, second = input.detach(), check_same_size(self, input, target)
+        mean, other = self._mean(first), self._mean(second)
+        products = self._mean(first * second) - mean * other
+        squares = self._mean(first * first) - mean * mean
+        squares = squares + self._mean(second * second) - other * other
+        likeness = (2 * mean * other + self.c1) / (mean * mean + other * other + self.c1)
+        contrast = (2 * products + self.c2) / (squares + self.c2)
+        self.output = (likeness * contrast).mean().item()
+        return self.output
+
+    def _mean(self, images: Tensor) -> Tensor:
+        """Weighted means of the surroundings."""
+        with rl.no_grad():
+            return self.conv(images)
+
+    def updateGradInput(self, input: Tensor, target: Any = None) -> Tensor:
+        raise NotImplementedError(f"{self}: it measures, and has no gradient")
 
 
 @register("w2nn.PSNRCriterion")

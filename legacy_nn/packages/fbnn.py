@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
-from relume.legacy_nn.criterion import ClassNLLCriterion, Criterion
+from relume.legacy_nn.container import Decorator
 from relume.legacy_nn.distances import as_batch
-from relume.legacy_nn.dropout import NoiseLayer
 from relume.legacy_nn.linear import Linear, draw_uniform, uniform_bound
 from relume.legacy_nn.lookup_table import LookupTable
 from relume.legacy_nn.module import Module
-from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.packages.nnx_resampling import as_planes
+from relume.legacy_nn.pointwise import PReLU
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.types import new_empty, new_parameter
+from relume.legacy_nn.types import new_parameter
 
 
-@register("nn.L2Normalize")
+@register("fbnn.L2Normalize")
 class L2Normalize(Module):
     """Divides vectors by their 2-norm."""
 
@@ -165,159 +165,221 @@ class WeightedLookupTable(LookupTable):
         return self.gradInput
 
 
-def largest_in_order(scores: Tensor, k: int) -> Tensor:
-    """The places of the k largest scores along the last dimension, in their order."""
-    places = scores.detach().topk(min(k, scores.shape[-1]), -1)[1]
-    return places.sort(-1)[0]
-
-
-class SequencePooling(Module):
-    """The base of layers that keep some of the steps of a sequence: steps x features, or a batch.
+@register("nn.FasterLookup")
+class FasterLookup(LookupTable):
+    """The rows of a matrix that indices (from 1) name.
 
     Args:
-        k: how many steps.
-        k_dynamic: or which share of the steps, when that is more.
+        nIndex: rows.
+        dim: length of a row.
+        skipBoundChecking, concurrentUpdates: unused; kept for files.
+        scaleGradByFreq: divide the step of a row by how often it was used.
+    """
+
+    uncast_names = ("count",)
+    scaleGradByFreq: Any = False  # a field that hides the method, as in Torch7
+
+    def __init__(
+        self,
+        nIndex: int,
+        dim: int,
+        skipBoundChecking: bool | None = None,
+        scaleGradByFreq: bool | None = None,
+        concurrentUpdates: bool | None = None,
+    ) -> None:
+        super().__init__(nIndex, dim)
+        self.count = rl.zeros((nIndex,), dtype=rl.int32)
+        self.skipBoundChecking = bool(skipBoundChecking)
+        self.scaleGradByFreq = bool(scaleGradByFreq)
+        self.concUpdates = bool(concurrentUpdates)
+
+    def zeroGradParameters(self) -> None:
+        super().zeroGradParameters()
+        self.count.zero_()
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        super().accGradParameters(input, gradOutput, scale)
+        rows = self._rows(input).reshape((-1,))
+        self.count.index_put_([rows], rl.ones((rows.numel(),), dtype=rl.int32), True)
+
+    def updateParameters(self, learningRate: float) -> None:
+        step = self.gradWeight
+        if self.scaleGradByFreq:
+            step = step / self.count.clamp(1).to(step.dtype).unsqueeze(1)
+        with rl.no_grad():
+            self.weight.add_(step, alpha=-learningRate)
+
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: float) -> None:
+        held = self.gradWeight
+        self.gradWeight = rl.zeros_like(held)
+        self.count.zero_()
+        self.accGradParameters(input, gradOutput)
+        self.updateParameters(lr)
+        self.gradWeight = held  # the counts of the last input stay
+
+
+@register("nn.CachingLookupTable")
+class CachingLookupTable(Module):
+    """Rows of another lookup table, which it kept close at hand; here there is one memory.
+
+    Args:
+        backingLut: the lookup table.
+        numRows: how many rows were kept.
     """
 
     parameter_names = ()
-    k_dynamic: float | None = None
+    backing: Any
 
-    def __init__(self, k: int, k_dynamic: float | None = None) -> None:
+    def __init__(self, backingLut: Any, numRows: int) -> None:
         super().__init__()
-        self.k = k
-        if k_dynamic is not None and k_dynamic >= 0:
-            self.k_dynamic = k_dynamic
-        self.switches = rl.empty((0,), dtype=rl.int64)
-
-    def kept(self, steps: int) -> int:
-        """How many steps are kept."""
-        share = 0 if self.k_dynamic is None else int(steps * self.k_dynamic)
-        return min(steps, max(int(self.k), share))
-
-    def choose(self, sequences: Tensor) -> Tensor:
-        """Places (batch, kept, features or 1) of what is kept."""
-        raise NotImplementedError
-
-    def compute(self, input: Tensor) -> Tensor:
-        if not isinstance(input, Tensor) or input.ndim not in (2, 3):
-            raise ValueError(
-                f"{self}: expected a sequence TxF or a batch BxTxF, got {nested.describe(input)}"
-            )
-        sequences = input if input.ndim == 3 else input.unsqueeze(0)
-        places = self.choose(sequences)
-        self.switches = places + 1
-        shape = (*places.shape[:2], sequences.shape[2])
-        output = sequences.gather(1, places.expand(shape))
-        return output if input.ndim == 3 else output.squeeze(0)
-
-
-@register("nn.TemporalKMaxPooling")
-class TemporalKMaxPooling(SequencePooling):
-    """The k largest values of every feature of a sequence, in their order."""
-
-    __doc__ += "\n".join((SequencePooling.__doc__ or "").split("\n")[1:])
-
-    def choose(self, sequences: Tensor) -> Tensor:
-        kept = self.kept(sequences.shape[1])
-        return largest_in_order(sequences.transpose(1, 2), kept).transpose(1, 2)
-
-
-@register("nn.GroupKMaxPooling")
-class GroupKMaxPooling(SequencePooling):
-    """The k steps of a sequence with the largest 2-norm, in their order."""
-
-    __doc__ += "\n".join((SequencePooling.__doc__ or "").split("\n")[1:])
-
-    def choose(self, sequences: Tensor) -> Tensor:
-        norms = sequences.square().sum(2)
-        return largest_in_order(norms, self.kept(sequences.shape[1])).unsqueeze(2)
-
-
-@register("nn.IndividualDropout")
-class IndividualDropout(NoiseLayer):
-    """In training, drops every feature with a probability of its own, and scales the rest up.
-
-    Args:
-        ps: the probabilities, one per feature.
-    """
-
-    def __init__(self, ps: Tensor) -> None:
-        super().__init__()
-        if ps.ndim != 1 or ps.amin().item() < 0 or ps.amax().item() >= 1:
-            raise ValueError("nn.IndividualDropout: ps must be a vector of numbers in [0, 1)")
-        self.ps = ps
-        self.train = True
-        self.noise = new_empty()
-
-    def compute(self, input: Tensor) -> Tensor:
-        if not self.train:
-            return input
-        if input.shape[-1] != self.ps.numel():
-            raise ValueError(
-                f"{self}: expected {self.ps.numel()} features, got {nested.describe(input)}"
-            )
-        kept = (1 - self.ps).to(input.dtype)
-        uniform = rl.empty(tuple(input.shape), dtype=input.dtype).uniform_(0, 1)
-        self.noise = (uniform < kept).to(input.dtype) / kept
-        return input * self.noise
-
-    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
-        self.gradInput = gradOutput * self.noise if self.train else gradOutput
-        return self.gradInput
-
-    def __str__(self) -> str:
-        return self.torch_typename
-
-
-@register("nn.TrueNLLCriterion")
-class TrueNLLCriterion(ClassNLLCriterion):
-    """The negative log-probability of the right class (labels count from 1).
-
-    Args:
-        weights: one per class, or None.
-        sizeAverage: False for the sum instead of the (weighted) mean.
-        ignoreIndex: a label that does not count.
-    """
-
-
-@register("nn.SequentialCriterion")
-class SequentialCriterion(Criterion):
-    """A criterion of what a module makes of the input; the module's parameters are its own.
-
-    Args:
-        module: the module.
-        criterion: the criterion.
-    """
-
-    def __init__(self, module: Any, criterion: Any) -> None:
-        super().__init__()
-        self.module = module
-        self.criterion = criterion
+        self.backing = backingLut
+        self.numRows = numRows
+        self.numCols = backingLut.weight.shape[1]
 
     def children(self) -> list[Any]:
-        return [self.module, self.criterion]
+        return [self.backing]
 
-    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        return self.module.parameters()
+    def compute(self, input: Tensor) -> Tensor:
+        return self.backing(input)
 
-    def compute(self, input: Activation, target: Any) -> Tensor:
-        return self.criterion(self.module(input), target)
-
-    def updateOutput(self, input: Activation, target: Any = None) -> Any:
-        self.output = self.criterion.forward(self.module.forward(input), target)
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = self.backing.forward(input)
         return self.output
 
-    def updateGradInput(self, input: Activation, target: Any = None) -> Activation:
-        gradient = self.criterion.updateGradInput(self.module.output, target)
-        self.gradInput = self.module.updateGradInput(input, gradient)
+    def reset(self, stdv: float | None = None) -> None:
+        self.backing.reset(stdv)
+
+    def flush(self) -> None:
+        """Does nothing: the rows are up to date."""
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        self.gradInput = self.backing.updateGradInput(input, gradOutput)
         return self.gradInput
 
-    def accGradParameters(self, input: Activation, target: Any, scale: float = 1) -> None:
-        self.module.accGradParameters(input, self.criterion.gradInput, scale)
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        raise NotImplementedError(f"{self} learns through accUpdateGradParameters alone")
 
-    def backward(  # type: ignore[override]
-        self, input: Activation, target: Any = None
-    ) -> Activation:
-        gradient = self.criterion.backward(self.module.output, target)
-        self.gradInput = self.module.backward(input, gradient)
+    def accUpdateGradParameters(self, input: Tensor, gradOutput: Tensor, lr: float) -> None:
+        self.backing.accUpdateGradParameters(input, gradOutput, lr)
+
+
+@register("fbnn.Constant")
+class Constant(Module):
+    """The same for every sample of a batch.
+
+    Args:
+        value: a number or a tensor.
+
+    >>> import relume as rl
+    >>> from relume.legacy_nn import fbnn
+    >>> fbnn.Constant(7).forward(rl.zeros(2, 5)).tolist()
+    [[7.0], [7.0]]
+    """
+
+    parameter_names = ()
+    value: Tensor
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value if isinstance(value, Tensor) else new_parameter(1).fill_(value)
+
+    def compute(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or not input.ndim:
+            raise ValueError(f"{self}: expected a batch, got {nested.describe(input)}")
+        shape = (input.shape[0], *self.value.shape)
+        return self.value.to(input.dtype).unsqueeze(0).expand(shape).clone()
+
+
+@register("fbnn.LeakyReLU")
+class LeakyReLU(PReLU):
+    """x where positive, p * x elsewhere; p is not learnt.
+
+    Args:
+        p: the slope.
+
+    >>> from relume.legacy_nn import fbnn
+    >>> fbnn.LeakyReLU(0.25)
+    fbnn.LeakyReLU(0.25)
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        with rl.no_grad():
+            self.weight.fill_(p)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        """Nothing is learnt."""
+
+    def zeroGradParameters(self) -> None:
+        """Nothing is learnt."""
+
+    def updateParameters(self, learningRate: float) -> None:
+        """Nothing is learnt."""
+
+    def __str__(self) -> str:
+        return f"{self.torch_typename}({self.weight[0].item():g})"
+
+
+@register("fbnn.NormalizedLinearNoBias")
+class NormalizedLinearNoBias(Linear):
+    """y = weight x, where training keeps the norm of the weights at the root of the number of
+    outputs.
+
+    Args:
+        inputSize: length of the input vectors.
+        outputSize: length of the output vectors.
+    """
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__(inputSize, outputSize)
+        with rl.no_grad():
+            self.bias.zero_()
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if self.__dict__.get("train"):  # a new layer is in neither mode
+            with rl.no_grad():
+                values = self.weight.detach()
+                values.mul_(math.sqrt(values.shape[0]) / values.norm().item())
+        return super().compute(input, weight, None if bias is None else bias.detach())
+
+
+@register("fbnn.ProjectiveGradientNormalization")
+class ProjectiveGradientNormalization(Module):
+    """Gives back its input; what comes back loses its part in the direction of the input.
+
+    Args:
+        eps: unused; kept for files.
+    """
+
+    parameter_names = ()
+
+    def __init__(self, eps: float | None = None) -> None:
+        super().__init__()
+        self.eps = 1e-5 if eps is None else eps
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        self.output = input.detach().clone()
+        return self.output
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        norm = input.norm().item()
+        direction = input.detach() / norm if norm else rl.zeros_like(input.detach())
+        self.gradInput = gradOutput - direction * (direction * gradOutput).sum()
         return self.gradInput
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        """There are no parameters."""
+
+
+@register("fbnn.Probe")
+class Probe(Decorator):
+    """A layer with a name, which was looked at while it ran.
+
+    Args:
+        module: the layer.
+        name: by default "unnamed".
+    """
+
+    def __init__(self, module: Any, name: str | None = None) -> None:
+        super().__init__(module)
+        self.name = name or "unnamed"

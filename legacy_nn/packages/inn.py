@@ -10,6 +10,7 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
 from relume.legacy_nn.container import Concat, Sequential
+from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.packages.nnx_resampling import as_planes
@@ -61,6 +62,81 @@ class ROIPooling(TableLayer):
         size = [int(self.H), int(self.W)]
         output, _ = rl.roi_pool(images, rows, size, float(self.spatial_scale))
         return output
+
+
+def moved_regions(regions: Tensor, changes: Tensor) -> Tensor:
+    """Regions {left, top, right, bottom} after {shift right, down, growth of width, height}: shifts
+    as parts of the size, growth as logarithms (Girshick et al. 2014)."""
+    corner, size = regions.narrow(1, 0, 2), regions.narrow(1, 2, 2) - regions.narrow(1, 0, 2) + 1
+    middle = corner + (size - 1) / 2 + changes.narrow(1, 0, 2) * size
+    half = (size * changes.narrow(1, 2, 2).exp() - 1) / 2
+    return rl.cat([middle - half, middle + half], 1)
+
+
+@register("inn.ROIWarping")
+class ROIWarping(TableLayer):
+    """Weighted means of the surroundings of a grid of places in regions: {images, regions} or
+    {images, regions, changes of the regions} (Dai, He and Sun 2016, "Instance-aware semantic
+    segmentation"). Regions are rows as in `ROIPooling`; changes are rows {image, shift right, shift
+    down, growth of width, growth of height} and get a gradient.
+
+    Args:
+        H, W: number of places, down and across.
+
+    >>> import relume as rl
+    >>> from relume.legacy_nn import inn
+    >>> images = rl.ones(1, 2, 8, 8)
+    >>> inn.ROIWarping(2, 3).forward([images, rl.tensor([[1.0, 2, 2, 7, 7]])]).shape
+    (1, 2, 2, 3)
+    """
+
+    spatial_scale: float = 1  # in files of older versions
+    LEAST = 2  # surroundings are at least so many pixels wide
+
+    def __init__(self, H: int, W: int) -> None:
+        super().__init__()
+        self.H, self.W = H, W
+
+    def setSpatialScale(self, scale: float) -> ROIWarping:
+        """Sets what coordinates are multiplied by."""
+        self.spatial_scale = scale
+        return self
+
+    def compute(self, input: Activation) -> Tensor:
+        images, regions, *changes = self._elements(input, 2)[:3]
+        given = (regions, *changes)
+        if images.ndim != 4 or any(rows.ndim != 2 or rows.shape[1] != 5 for rows in given):
+            raise ValueError(
+                f"{self}: expected images NxCxHxW and regions Nx5, got {nested.describe(input)}"
+            )
+        places = from_one(self, regions.select(1, 0), images.shape[0])
+        corners = regions.detach().narrow(1, 1, 4).to(images.dtype)
+        if changes:
+            corners = moved_regions(corners, changes[0].narrow(1, 1, 4).to(images.dtype))
+        corners = (corners - 1) * float(self.spatial_scale)
+        down, across = (
+            self._weights(corners.select(1, axis), corners.select(1, axis + 2), count, size)
+            for axis, count, size in (
+                (1, int(self.H), images.shape[2]),
+                (0, int(self.W), images.shape[3]),
+            )
+        )
+        rows = rl.matmul(down.unsqueeze(1), images.index_select(0, places))
+        return rl.matmul(rows, across.unsqueeze(1).transpose(2, 3))
+
+    def _weights(self, first: Tensor, last: Tensor, count: int, size: int) -> Tensor:
+        """How much every pixel of a line counts for every place: regions x places x pixels."""
+        step = ((last - first) / count).unsqueeze(1).unsqueeze(2)
+        numbers = rl.arange(count).to(first.dtype).unsqueeze(0).unsqueeze(2)
+        middle = first.unsqueeze(1).unsqueeze(2) + (numbers + 0.5) * step
+        width = step.clamp(self.LEAST)
+        # Pixels around the image, which count as zero, take part in the sum of the weights.
+        margin = math.ceil((middle.abs() + width).detach().amax().item())
+        pixels = rl.arange(-margin, size + margin).to(first.dtype)
+        distance = rl.where(pixels >= middle, pixels - middle, middle - pixels)
+        weights = rl.where(distance <= width / 2, width - distance, 0.0)
+        weights = weights / weights.sum(2, keepdim=True)
+        return weights.narrow(2, margin, size)
 
 
 def is_list(value: Any) -> bool:

@@ -16,7 +16,7 @@ from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.packages.nnx_resampling import as_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import TableLayer
-from relume.legacy_nn.types import new_parameter
+from relume.legacy_nn.types import new_empty, new_parameter
 
 
 def like_input(layer: Any, output: Tensor, input: Tensor) -> Tensor:
@@ -279,6 +279,40 @@ class SpatialMatching(TableLayer):
             return output
         is_inside = inside.unfold(1, height, 1).unfold(2, width, 1).squeeze(0) > 0
         return rl.where(is_inside, output, FAR)
+
+
+@register("nn.SpatialRadialMatching")
+class SpatialRadialMatching(TableLayer):
+    """The squared distance of every place of one image from those below it in another: {KxHxW,
+    KxH2xW} to HxWxmaxh. The second image must reach maxh - 1 rows further.
+
+    Args:
+        maxh: how many places.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> first, second = rl.zeros(1, 1, 1), rl.tensor([[[1.0], [2.0]]])
+    >>> nn.SpatialRadialMatching(2).forward([first, second]).tolist()
+    [[[1.0, 4.0]]]
+    """
+
+    def __init__(self, maxh: int) -> None:
+        super().__init__()
+        self.maxh = maxh
+        self.gradInput1, self.gradInput2 = new_empty(), new_empty()
+
+    def compute(self, input: Activation) -> Tensor:
+        first, second = self._elements(input, 2)[:2]
+        count = int(self.maxh)
+        rows = first.shape[1] + count - 1 if first.ndim == 3 else 0
+        is_right = first.ndim == second.ndim == 3 and second.shape[1] >= rows
+        if not is_right or (first.shape[0], first.shape[2]) != (second.shape[0], second.shape[2]):
+            raise ValueError(
+                f"{self}: expected two images KxHxW and KxH2xW, the second at least {count - 1} "
+                f"rows higher, got {nested.describe(input)}"
+            )
+        windows = second.narrow(1, 0, rows).unfold(1, count, 1)
+        return (first.unsqueeze(3) - windows).square().sum(0)
 
 
 # Linear conversions: rows of the output's planes.

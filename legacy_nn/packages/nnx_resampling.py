@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+import math
+from typing import Any, ClassVar
+
+import numpy as np
 
 import relume as rl
 from relume import Tensor
+from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import new_empty
 
 
 def as_planes(layer: Any, input: Any) -> Tensor:
@@ -54,7 +60,7 @@ class SpatialReSampling(Module):
         has_height = self.rheight is not None or self.oheight is not None
         if not (has_width and has_height):
             raise ValueError(
-                "nn.SpatialReSampling needs owidth and oheight (a size) or rwidth and rheight "
+                f"{self.torch_typename} needs owidth and oheight (a size) or rwidth and rheight "
                 "(a ratio)"
             )
 
@@ -104,6 +110,157 @@ def neighbours(size: int, new_size: int) -> list[tuple[Tensor, Tensor]]:
     after = (before + 1).clamp(0, size - 1)
     weight = places - before
     return [(before.to(rl.int64), 1 - weight), (after.to(rl.int64), weight)]
+
+
+@register("nn.SpatialReSamplingEx")
+class SpatialReSamplingEx(SpatialReSampling):
+    """Images made larger or smaller in both directions.
+
+    Args:
+        settings: a dict with these keys, or the same as named arguments:
+            owidth, oheight: size of the output,
+            rwidth, rheight: or its ratio to that of the input.
+            mode: 'simple' (the default: pixels repeated or left out), 'average' (of windows, when
+                images become smaller) or 'bilinear'.
+            yDim, xDim: which dimensions are resampled, from 1, one after the other; by default 2
+                and 3.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> layer = nn.SpatialReSamplingEx(rwidth=2, rheight=1)
+    >>> layer.forward(rl.tensor([[[1.0, 3.0]]])).tolist()
+    [[[1.0, 1.0, 3.0, 3.0]]]
+    """
+
+    MODES: ClassVar[dict[str, int]] = {"simple": 0, "average": 1, "bilinear": 2}
+
+    def __init__(self, settings: Any = None, **named: Any) -> None:
+        settings = {**dict((settings or {}).items()), **named}
+        super().__init__({"mode": "simple", "yDim": 2, "xDim": 3, **settings})
+        if self.mode not in self.MODES:
+            raise ValueError(
+                f"{self.torch_typename}: mode must be one of {', '.join(self.MODES)}, "
+                f"got {self.mode!r}"
+            )
+        if int(self.yDim or 0) + 1 != self.xDim:
+            raise ValueError(
+                f"{self.torch_typename}: xDim must be yDim + 1, got {self.xDim} and {self.yDim}"
+            )
+        self.mode_c = self.MODES[self.mode]
+
+    def _size(self, planes: Tensor) -> list[int]:
+        height = self.oheight or math.floor(planes.shape[2] * self.rheight + 0.5)
+        width = self.owidth or math.floor(planes.shape[3] * self.rwidth + 0.5)
+        if min(height, width) < 1 or (height >= planes.shape[2]) != (width >= planes.shape[3]):
+            raise ValueError(
+                f"{self}: height and width must both grow or both shrink, but "
+                f"{planes.shape[2]}x{planes.shape[3]} would become {height:g}x{width:g}"
+            )
+        return [int(height), int(width)]
+
+    def _resample(self, planes: Tensor, size: list[int]) -> Tensor:
+        if self.mode == "bilinear":
+            return super()._resample(planes, size)
+        steps = [old // new for old, new in zip(planes.shape[2:], size, strict=True)]
+        if self.mode == "average" and size[0] < planes.shape[2]:
+            return rl.avg_pool2d(planes, steps)[:, :, : size[0], : size[1]]
+        for dim, new in enumerate(size, 2):
+            old = planes.shape[dim]
+            places = rl.arange(new)
+            places = places * (old // new) if new < old else places // math.ceil(new / old)
+            planes = planes.index_select(dim, places)
+        return planes
+
+
+@register("nn.SpatialMaxSampling")
+class SpatialMaxSampling(Module):
+    """The largest pixels of windows that cover an image, as many as the output has.
+
+    Args:
+        owidth, oheight: size of the output; or a dict with these keys.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> nn.SpatialMaxSampling(2, 1).forward(rl.tensor([[[1.0, 5.0, 3.0, 4.0]]])).tolist()
+    [[[5.0, 4.0]]]
+    """
+
+    parameter_names = ()
+
+    def __init__(self, owidth: Any = None, oheight: int | None = None) -> None:
+        super().__init__()
+        if isinstance(owidth, (dict, Table)):
+            owidth, oheight = owidth.get("owidth"), owidth.get("oheight")
+        if not owidth or not oheight:
+            raise ValueError(f"{self.torch_typename} needs owidth and oheight")
+        self.owidth, self.oheight = owidth, oheight
+        self.indices = new_empty()
+
+    def compute(self, input: Tensor) -> Tensor:
+        images = as_planes(self, input)
+        height, width = images.shape[2:]
+        rows = spans(height, int(self.oheight))
+        columns = spans(width, int(self.owidth))
+        places = [
+            [y * width + x for y in row for x in column] for row in rows for column in columns
+        ]
+        longest = max(len(window) for window in places)
+        # Shorter windows see their first pixel again: of equal ones the first counts.
+        filled = [window + window[:1] * (longest - len(window)) for window in places]
+        flat = images.reshape((*images.shape[:2], height * width))
+        windows = flat.index_select(2, rl.tensor(filled).reshape((-1,)))
+        windows = windows.reshape((*images.shape[:2], len(places), longest))
+        largest = windows.gather(3, windows.detach().argmax(3, keepdim=True))
+        output = largest.reshape((*images.shape[:2], len(rows), len(columns)))
+        return output if input.ndim == 4 else output.squeeze(0)
+
+
+def spans(size: int, count: int) -> list[range]:
+    """`count` stretches that cover `size` pixels, computed in single precision as in Torch7.
+
+    >>> spans(5, 2)
+    [range(0, 2), range(2, 5)]
+    """
+    step = np.float32(size) / np.float32(count)
+    starts = [int(np.float32(place) * step) for place in range(count + 1)]
+    pairs = itertools.pairwise(starts)
+    return [range(start, min(size, max(start + 1, stop))) for start, stop in pairs]
+
+
+@register("nn.PixelSort")
+class PixelSort(Module):
+    """Squares of pixels become planes: C x H x W to C r^2 x H/r x W/r, what PixelShuffle undoes.
+
+    Args:
+        downscaleFactor: r.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> nn.PixelSort(2).forward(rl.tensor([[[1.0, 2.0], [3.0, 4.0]]])).reshape((-1,)).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+
+    parameter_names = ()
+    buffer_names = ("_intermediateShape", "_outShape", "_shuffleIn", "_shuffleOut")
+
+    def __init__(self, downscaleFactor: int) -> None:
+        super().__init__()
+        self.downscaleFactor = downscaleFactor
+        self.downscaleFactorSquared = downscaleFactor**2
+
+    def compute(self, input: Tensor) -> Tensor:
+        images = as_planes(self, input)
+        factor = int(self.downscaleFactor)
+        count, planes, height, width = images.shape
+        if height % factor or width % factor:
+            raise ValueError(
+                f"{self}: height and width must be multiples of {factor}, "
+                f"got {nested.describe(input)}"
+            )
+        size = (height // factor, width // factor)
+        parts = images.reshape((count, planes, size[0], factor, size[1], factor))
+        output = parts.permute((0, 1, 3, 5, 2, 4)).reshape((count, planes * factor**2, *size))
+        return output if input.ndim == 4 else output.squeeze(0)
 
 
 @register("nn.SpatialUpSampling")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.container import Sequential
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.shape_layers import Copy
 from relume.legacy_nn.table_layers import Identity, TableLayer
+from relume.legacy_nn.types import get_default_tensor_type
 from relume.legacy_nn.wrappers import printed_size
 
 
@@ -84,6 +88,144 @@ class Probe(Identity):
         if self.backw:
             self._show("backward", gradOutput)
         return super().updateGradInput(input, gradOutput)
+
+
+# When every Tic last passed something on, by name, in seconds.
+_started: dict[str, float] = {}
+
+
+@register("nn.Tic")
+class Tic(Identity):
+    """Gives back its input, and starts a clock that `Toc` reads.
+
+    Args:
+        name: of the clock.
+    """
+
+    def __init__(self, name: str = "default") -> None:
+        super().__init__()
+        self.name = name
+
+    def compute(self, input: Activation) -> Activation:
+        _started[self.name] = time.perf_counter()
+        return input
+
+    def updateOutput(self, input: Activation) -> Activation:
+        self.output = self.compute(input)
+        return self.output
+
+
+@register("nn.Toc")
+class Toc(Identity):
+    """Gives back its input, and prints the seconds since the `Tic` of the same name.
+
+    Args:
+        name: of the clock.
+        comment: printed too.
+    """
+
+    comment = ""
+
+    def __init__(self, name: str = "default", comment: str = "") -> None:
+        super().__init__()
+        self.name = name
+        self.comment = comment
+
+    def compute(self, input: Activation) -> Activation:
+        if self.name not in _started:
+            raise RuntimeError(f"{self}: an nn.Tic named {self.name!r} must run first")
+        seconds = time.perf_counter() - _started[self.name]
+        print(f"Toc '{self.name}' ({self.comment}) : {seconds:g}")
+        return input
+
+    def updateOutput(self, input: Activation) -> Activation:
+        self.output = self.compute(input)
+        return self.output
+
+
+@register("nn.FunctionWrapper")
+class FunctionWrapper(Module):
+    """A layer made of functions.
+
+    Args:
+        init: called with the layer, to set its fields.
+        updateOutput: gives the output for (layer, input).
+        updateGradInput: gives the gradient of the input for (layer, input, gradOutput).
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> double = nn.FunctionWrapper(
+    ...     lambda layer: None, lambda layer, x: x * 2, lambda layer, x, gradient: gradient * 2
+    ... )
+    >>> double.forward(rl.tensor([1.5])).tolist()
+    [3.0]
+    """
+
+    parameter_names = ()
+    fn_updateOutput: Any
+    fn_updateGradInput: Any
+
+    def __init__(self, init: Any, updateOutput: Any, updateGradInput: Any) -> None:
+        super().__init__()
+        init(self)
+        self.fn_updateOutput = updateOutput
+        self.fn_updateGradInput = updateGradInput
+
+    def updateOutput(self, input: Activation) -> Activation:
+        self.output = self.fn_updateOutput(self, input)
+        return self.output
+
+    def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
+        self.gradInput = self.fn_updateGradInput(self, input, gradOutput)
+        return self.gradInput
+
+    def accGradParameters(
+        self, input: Activation, gradOutput: Activation, scale: float = 1
+    ) -> None:
+        """There are no parameters."""
+
+
+@register("nn.Type")
+class Type(Sequential):
+    """Modules one after the other that compute in a type of their own.
+
+    Args:
+        type: a Torch7 tensor type, "torch.FloatTensor" or "Float".
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> net = nn.Type("Float").add(nn.Linear(2, 1))
+    >>> net.get(1).weight.dtype, net.forward(rl.ones(1, 2, dtype=rl.float64)).dtype
+    (relume.float32, relume.float64)
+    """
+
+    def __init__(self, type: str) -> None:
+        super().__init__()
+        inner = type if type.startswith("torch.") else f"torch.{type}Tensor"
+        outer = get_default_tensor_type()
+        vars(self)["type"] = inner  # a field that hides the method, as in Torch7
+        self.defaulttype = outer
+        self.convert_input, self.convert_output = Copy(outer, inner), Copy(inner, outer)
+        self.convert_gradOutput, self.convert_gradInput = Copy(outer, inner), Copy(inner, outer)
+
+    def add(self, module: Any) -> Any:
+        """Adds a module at the end, converted to the type."""
+        return super().add(module.type(vars(self)["type"]))
+
+    def compute(self, input: Activation) -> Activation:
+        return self.convert_output(super().compute(self.convert_input(input)))
+
+    def updateOutput(self, input: Activation) -> Activation:
+        output = super().updateOutput(self.convert_input.forward(input))
+        self.output = self.convert_output.forward(output)
+        return self.output
+
+    def _backwards(
+        self, method: str, input: Activation, gradOutput: Activation, *more: Any
+    ) -> Activation:
+        own = self.convert_gradOutput.forward(gradOutput)
+        gradient = super()._backwards(method, self.convert_input.output, own, *more)
+        return self.convert_gradInput.forward(gradient)
 
 
 @register("nn.PushTable")

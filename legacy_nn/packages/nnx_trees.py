@@ -7,6 +7,8 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.composite import make
+from relume.legacy_nn.container import Decorator
 from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.module import Module
@@ -133,6 +135,55 @@ class SoftMaxTree(Module):
 
         parameters, gradients = self.parameters()
         return [part(p) for p in parameters], [part(g) for g in gradients]
+
+
+@register("nn.SoftMaxForest")
+class SoftMaxForest(Decorator):
+    """A mixture of trees, which another network weighs by the same input: {x, leaf}.
+
+    Args:
+        inputSize: length of the input vectors.
+        trees: the hierarchies, as in `SoftMaxTree`.
+        rootIds: the root of every tree.
+        gaterSize: sizes of the hidden layers of the network that weighs, by default none.
+        gaterAct: what stands behind each of them, by default Tanh.
+        accUpdate: as in `SoftMaxTree`.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> forest = nn.SoftMaxForest(2, [{1: [2, 3]}, {9: [3, 2]}], [1, 9], [4])
+    >>> x, leaves = rl.ones(2, 2, dtype=rl.float64), rl.tensor([2, 3])
+    >>> forest.forward([x, leaves]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        inputSize: int,
+        trees: Any,
+        rootIds: Any,
+        gaterSize: Any = None,
+        gaterAct: Any = None,
+        accUpdate: bool | None = None,
+    ) -> None:
+        super().__init__(None)
+        pairs = zip(nested.elements(trees), nested.elements(rootIds), strict=True)
+        made = [SoftMaxTree(inputSize, tree, root, accUpdate) for tree, root in pairs]
+        self.smts = nested.table(made)
+        self.experts = make("ConcatTable")
+        self.experts.modules = list(made)
+        self.gater = make("Sequential").add(make("SelectTable", 1))
+        size, between = inputSize, gaterAct or make("Tanh")
+        for hidden in nested.elements(gaterSize or []):
+            self.gater.add(make("Linear", size, hidden)).add(between.clone())
+            size = hidden
+        self.gater.add(make("Linear", size, len(made))).add(make("SoftMax"))
+        self.trunk = make("ConcatTable").add(self.gater).add(self.experts)
+        self.mixture = make("MixtureTable")
+        self.module = self.modules[0] = make("Sequential").add(self.trunk).add(self.mixture)
+
+    def __str__(self) -> str:
+        return self.torch_typename
 
 
 @register("nn.TreeNLLCriterion")

@@ -14,6 +14,7 @@ from relume.legacy_nn.registry import register
 from relume.legacy_nn.rnn.sequencer import Steps
 
 
+@register("nn.AbstractSequencerCriterion")
 class StepwiseCriterion(Criterion):
     """The base of criterions that apply a copy of a criterion to every step."""
 

@@ -50,12 +50,8 @@ class Network(Decorator):
 
 # Networks that differ in how they were built, not in how they run.
 WRAPPERS = {
-    "LSTM": "Stacked LSTM layers: {c1, h1, ..., cL, hL, x} to the next states.",
-    "GRU": "Stacked GRU layers: {h1, ..., hL, x} to the next states.",
     "Attention": "The base of attentions.",
-    "GlobalAttention": "{state, context} to the context that matters to the state.",
     "ContextGateAttention": "{state, context} to a gated mixture of both.",
-    "NoAttention": "{state, context} to the state, or the end of the context.",
     "FeaturesEmbedding": "The vectors of several features, joined or added.",
     "FeaturesGenerator": "Log-probabilities of words and of features.",
     "LayerNormalization": "Normalises every sample by its own mean and deviation.",
@@ -234,6 +230,9 @@ class MaskedSoftmax(Network):
 class PositionEmbedding(LookupTable):
     """The vectors of the places of words; those of padding and of far places are one more.
 
+    Later versions take {vectors (batch x steps x size), lengths of the sentences}, which are padded
+    on the left; there places count from 2, and 1 is padding.
+
     Args:
         dimension: along which places are counted, from 1 (or from the end, negative).
         nIndex: how many places.
@@ -249,7 +248,9 @@ class PositionEmbedding(LookupTable):
         self.max_pos = nIndex
         self.nOutput = nOutput
 
-    def compute(self, input: Tensor, weight: Tensor) -> Tensor:
+    def compute(self, input: Activation, weight: Tensor) -> Tensor:
+        if nested.is_table(input):
+            return super().compute(self._places(*nested.elements(input)[:2]), weight)
         dimension = int(self.dimension)
         axis = dimension - 1 if dimension > 0 else input.ndim + dimension
         shape = [1] * input.ndim
@@ -257,6 +258,17 @@ class PositionEmbedding(LookupTable):
         places = (rl.arange(input.shape[axis]) + 1).clamp(max=int(self.max_pos) + 1)
         places = places.reshape(tuple(shape)).expand(input.shape)
         return super().compute(rl.where(input == PAD, int(self.max_pos) + 1, places), weight)
+
+    def _places(self, vectors: Tensor, lengths: Any) -> Tensor:
+        numbers = lengths.tolist() if isinstance(lengths, Tensor) else nested.elements(lengths)
+        steps = vectors.shape[1]
+        padding = rl.tensor([steps - int(n) for n in numbers]).unsqueeze(1)
+        places = rl.arange(steps).unsqueeze(0) + 2 - padding
+        return places.clamp(PAD, int(self.max_pos) + 1)
+
+    def updateGradInput(self, input: Activation, gradOutput: Tensor) -> Activation:
+        self.gradInput = nested.zeros_like(input)
+        return self.gradInput
 
 
 @register("onmt.JoinReplicateTable")

@@ -8,21 +8,37 @@ import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested
+from relume.legacy_nn.models.opennmt.encoders import (
+    CNNEncoder,
+    DBiEncoder,
+    GoogleEncoder,
+    PDBiEncoder,
+    StackedEncoders,
+)
 from relume.legacy_nn.models.opennmt.networks import BOS, EOS
 from relume.legacy_nn.models.opennmt.sequencers import BiEncoder, Decoder, Encoder
 from relume.legacy_nn.models.taped import Taped
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
 
+# Encoders by what they are made of: a network, two encoders, or a list of encoders.
+OF_NETWORKS: dict[str, Any] = {"Encoder": Encoder, "CNNEncoder": CNNEncoder}
+OF_PAIRS: dict[str, Any] = {"BiEncoder": BiEncoder, "GoogleEncoder": GoogleEncoder}
+OF_LISTS: dict[str, Any] = {"PDBiEncoder": PDBiEncoder, "DBiEncoder": DBiEncoder}
+
 
 def load_encoder(saved: Any) -> Any:
     """An encoder from what a checkpoint holds: a table of its modules, or the encoder itself."""
-    if isinstance(saved, (Encoder, BiEncoder)):
+    if isinstance(saved, (Encoder, BiEncoder, StackedEncoders)):
         return saved
-    modules, args = nested.elements(saved["modules"]), saved["args"]
-    if len(modules) == 2:
-        return BiEncoder(load_encoder(modules[0]), load_encoder(modules[1]), args)
-    return Encoder(modules[0], args)
+    modules, args = nested.elements(saved["modules"]), saved.get("args")
+    name = saved.get("name") or ("BiEncoder" if len(modules) == 2 else "Encoder")
+    if name in OF_NETWORKS:
+        return OF_NETWORKS[name](modules[0], args)
+    if name not in OF_PAIRS and name not in OF_LISTS:
+        raise ValueError(f"onmt.Seq2Seq: there is no encoder called {name!r}")
+    parts = [load_encoder(part) for part in modules]
+    return OF_PAIRS[name](*parts, args) if name in OF_PAIRS else OF_LISTS[name](parts, args)
 
 
 def load_decoder(saved: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.models.opennmt.cells import VARIATIONAL, VariationalDropout
 from relume.legacy_nn.models.opennmt.networks import MaskedSoftmax
 from relume.legacy_nn.models.taped import Taped
 from relume.legacy_nn.nested import Activation
@@ -33,7 +34,7 @@ class Sequencer(Taped):
     """The base of encoders and decoders.
 
     Attributes:
-        args: a table with `rnnSize`, `numEffectiveLayers`, ...
+        args: a table with `rnnSize`, `numStates` (or, in older files, `numEffectiveLayers`), ...
     """
 
     args: Any
@@ -43,11 +44,17 @@ class Sequencer(Taped):
         """The network of one step."""
         return self.modules[0]
 
+    def _start(self) -> None:
+        """Before a sentence: its steps have one mask of dropout."""
+        if self.train and self.args.get("dropout_type") == VARIATIONAL:
+            VariationalDropout.initializeNetwork(self.step_network)
+
     def _zeros(self, samples: int) -> list[Tensor]:
         parameters = self.step_network.parameters()[0]
         dtype = parameters[0].dtype if parameters else dtype_of("torch.FloatTensor")
         shape = (samples, int(self.args["rnnSize"]))
-        return [rl.zeros(shape, dtype=dtype) for _ in range(int(self.args["numEffectiveLayers"]))]
+        count = self.args.get("numStates") or self.args["numEffectiveLayers"]
+        return [rl.zeros(shape, dtype=dtype) for _ in range(int(count))]
 
 
 @register("onmt.Encoder")
@@ -88,6 +95,7 @@ class Encoder(Sequencer):
         Returns:
             The last states, and the top states of all steps.
         """
+        self._start()
         steps = steps_of(words)
         states = self._zeros(samples_in(steps[0]))
         last, tops = states, []
@@ -121,7 +129,7 @@ class BiEncoder(Taped):
 
     Args:
         fwd, bwd: the encoders.
-        args: a table with `merge`, "concat" or "sum".
+        args: a table with `brnn_merge` (or, in older files, `merge`), "concat" or "sum".
     """
 
     args: Any
@@ -153,7 +161,7 @@ class BiEncoder(Taped):
         return merged, self._merge(context, other_context.flip(1))
 
     def _merge(self, first: Tensor, second: Tensor) -> Tensor:
-        if self.args["merge"] == "sum":
+        if (self.args.get("brnn_merge") or self.args["merge"]) == "sum":
             return first + second
         return rl.cat([first, second], first.ndim - 1)
 
@@ -175,6 +183,7 @@ class Decoder(Sequencer):
         self.add(network).add(generator)
 
     def compute(self, input: Activation) -> Activation:
+        self._start()
         words, states, context = nested.elements(input)[:3]
         states, output, outputs = nested.elements(states), None, []
         for word in steps_of(words):

@@ -188,4 +188,14 @@ FORMATS: tuple[Format, ...] = (
     row_of_objects("safetensors", (".safetensors",), "weights.safetensors_file"),
     row_of_objects("npz", (".npz",), "weights.npz"),
     row_of_objects("hdf5", (".h5", ".hdf5"), "weights.hdf5"),
+    Format(
+        "pytorch",
+        (".py",),
+        check=later("pytorch.file", "check"),
+        write=later("pytorch.file", "write"),
+        run=later("pytorch.file", "run"),
+        gradients=later("pytorch.file", "gradients"),
+        layers=later("pytorch.file", "layers"),
+        options=("class_name",),
+    ),
 )

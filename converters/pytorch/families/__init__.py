@@ -1,0 +1,29 @@
+"""The rules of every family of layers; importing this package fills the registry."""
+
+from relume.converters.pytorch.families import (
+    containers,
+    convolution,
+    graphs,
+    learned,
+    normalization,
+    planes,
+    pointwise,
+    pooling,
+    recurrent,
+    shapes,
+    tables,
+)
+
+__all__ = [
+    "containers",
+    "convolution",
+    "graphs",
+    "learned",
+    "normalization",
+    "planes",
+    "pointwise",
+    "pooling",
+    "recurrent",
+    "shapes",
+    "tables",
+]

@@ -1,0 +1,226 @@
+"""PyTorch's files of tensors (`torch.save(state_dict)`), written and read without PyTorch.
+
+Such a file is a zip with a pickle and the numbers of each tensor as a member of its own. The
+pickle is written opcode by opcode; reading allows the few names that tensors need and no others.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import zipfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from relume.converters.errors import FileFormatError
+
+__all__ = ["read", "write"]
+
+STORAGE_NAMES = {
+    "float64": "DoubleStorage",
+    "float32": "FloatStorage",
+    "float16": "HalfStorage",
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "uint8": "ByteStorage",
+    "bool": "BoolStorage",
+}
+DTYPES = {storage: np.dtype(name) for name, storage in STORAGE_NAMES.items()}
+
+
+# ---- writing ----
+
+
+class Pickle:
+    """A pickle of protocol 2, written step by step."""
+
+    def __init__(self) -> None:
+        self._parts = [b"\x80\x02"]
+
+    def opcodes(self, data: bytes) -> None:
+        self._parts.append(data)
+
+    def name(self, module: str, name: str) -> None:
+        self._parts.append(f"c{module}\n{name}\n".encode())
+
+    def text(self, value: str) -> None:
+        data = value.encode()
+        self._parts.append(b"X" + struct.pack("<I", len(data)) + data)
+
+    def integer(self, value: int) -> None:
+        if -(2**31) <= value < 2**31:
+            self._parts.append(b"J" + struct.pack("<i", value))
+        else:
+            data = value.to_bytes(9, "little", signed=True)
+            self._parts.append(b"\x8a" + bytes([len(data)]) + data)
+
+    def integers(self, values: tuple[int, ...]) -> None:
+        self._parts.append(b"(")
+        for value in values:
+            self.integer(value)
+        self._parts.append(b"t")
+
+    def bytes(self) -> bytes:
+        return b"".join([*self._parts, b"."])
+
+
+def write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes tensors by name; arrays that are the same object become one tensor.
+
+    Args:
+        path: the file.
+        arrays: in C order.
+    """
+    storages: dict[int, str] = {}
+    distinct: list[np.ndarray] = []
+    result = Pickle()
+    result.name("collections", "OrderedDict")
+    result.opcodes(b")R(")
+    for name, array in arrays.items():
+        if id(array) not in storages:
+            storages[id(array)] = str(len(distinct))
+            distinct.append(array)
+        result.text(name)
+        add_tensor(result, array, storages[id(array)])
+    result.opcodes(b"u")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        archive.writestr("archive/data.pkl", result.bytes())
+        archive.writestr("archive/byteorder", "little")
+        for key, array in enumerate(distinct):
+            with archive.open(f"archive/data/{key}", "w", force_zip64=True) as member:
+                little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+                member.write(np.ascontiguousarray(little).data.cast("B") if array.size else b"")
+        archive.writestr("archive/version", "3\n")
+
+
+def add_tensor(result: Pickle, array: np.ndarray, key: str) -> None:
+    """`_rebuild_tensor_v2(storage, offset, shape, strides, requires_grad, hooks)`."""
+    if array.dtype.name not in STORAGE_NAMES:
+        raise TypeError(f"PyTorch has no tensors of {array.dtype.name}")
+    result.name("torch._utils", "_rebuild_tensor_v2")
+    result.opcodes(b"((")
+    result.text("storage")
+    result.name("torch", STORAGE_NAMES[array.dtype.name])
+    result.text(key)
+    result.text("cpu")
+    result.integer(array.size)
+    result.opcodes(b"tQ")
+    result.integer(0)
+    result.integers(array.shape)
+    strides = np.empty(array.shape, np.uint8).strides if array.size else (1,) * array.ndim
+    result.integers(tuple(strides))
+    result.opcodes(b"\x89")
+    result.name("collections", "OrderedDict")
+    result.opcodes(b")RtR")
+
+
+# ---- reading ----
+
+
+class StorageType(NamedTuple):
+    """`torch.FloatStorage` and its like."""
+
+    dtype: np.dtype
+
+
+def rebuild_tensor(storage: Any, offset: int, shape: Any, strides: Any, *rest: Any) -> np.ndarray:
+    """A tensor on its storage, after a check that it stays inside of it."""
+    if not isinstance(storage, np.ndarray):
+        raise FileFormatError("a tensor in the file has no storage")
+    shape, strides = tuple(shape), tuple(strides)
+    whole = all(isinstance(n, int) and n >= 0 for n in (offset, *shape, *strides))
+    if not whole or len(shape) != len(strides):
+        raise FileFormatError("a tensor in the file has a wrong shape")
+    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    if 0 not in shape and last >= storage.size:
+        raise FileFormatError("a tensor in the file is larger than its storage")
+    if 0 in shape:
+        return np.empty(shape, storage.dtype)
+    size = storage.dtype.itemsize
+    return np.lib.stride_tricks.as_strided(
+        storage[offset:], shape, tuple(step * size for step in strides), writeable=False
+    )
+
+
+ALLOWED = {
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): rebuild_tensor,
+    ("torch._utils", "_rebuild_parameter"): lambda data, requires_grad, hooks: data,
+    **{("torch", name): StorageType(dtype) for name, dtype in DTYPES.items()},
+}
+
+
+class TensorUnpickler(pickle.Unpickler):
+    """Reads dicts, lists, numbers, texts and tensors; refuses everything else."""
+
+    def __init__(self, archive: zipfile.ZipFile, folder: str, order: str) -> None:
+        super().__init__(io.BytesIO(archive.read(f"{folder}data.pkl")))
+        self._archive, self._folder, self._order = archive, folder, order
+        self._storages: dict[str, np.ndarray] = {}
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ALLOWED:
+            raise FileFormatError(
+                f"the file holds a {module}.{name}: only tensors are read, as "
+                "`torch.save(net.state_dict(), path)` writes them"
+            )
+        return ALLOWED[module, name]
+
+    def persistent_load(self, reference: Any) -> np.ndarray:
+        if not isinstance(reference, tuple) or len(reference) != 5:
+            raise FileFormatError("the file refers to something that is no storage")
+        _, kind, key, _, size = reference
+        if not isinstance(kind, StorageType):
+            raise FileFormatError("the file holds a storage of an unknown type")
+        if key not in self._storages:
+            data = self._archive.read(f"{self._folder}data/{key}")
+            dtype = kind.dtype.newbyteorder("<" if self._order == "little" else ">")
+            if size * dtype.itemsize > len(data):
+                raise FileFormatError(f"storage {key} of the file is cut off")
+            array = np.frombuffer(data, dtype, size).astype(kind.dtype)
+            self._storages[key] = array
+        return self._storages[key]
+
+
+def read(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a state_dict, also of one inside of a checkpoint under `state_dict` or
+    `model`.
+
+    Raises:
+        FileFormatError: the file is damaged or holds other objects than tensors.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
+            if len(pickles) != 1:
+                raise FileFormatError(f"{path} is no file of PyTorch: it has no data.pkl")
+            folder = pickles[0].removesuffix("data.pkl")
+            order = "little"
+            if f"{folder}byteorder" in archive.namelist():
+                order = archive.read(f"{folder}byteorder").decode("ascii", "replace")
+            found = TensorUnpickler(archive, folder, order).load()
+    except FileFormatError:
+        raise
+    except (zipfile.BadZipFile, pickle.UnpicklingError, KeyError, EOFError) as error:
+        raise FileFormatError(
+            f"{path} is no file of tensors that PyTorch wrote: {error}"
+        ) from error
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise FileFormatError(f"{path} is damaged: {error}") from error
+    return tensors_of(found, path)
+
+
+def tensors_of(found: Any, path: Path) -> dict[str, np.ndarray]:
+    for key in ("state_dict", "model"):
+        if isinstance(found, Mapping) and isinstance(found.get(key), Mapping):
+            found = found[key]
+    if not isinstance(found, Mapping):
+        raise FileFormatError(f"{path} holds no tensors by name")
+    return {str(k): v for k, v in found.items() if isinstance(v, np.ndarray)}

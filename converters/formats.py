@@ -198,4 +198,13 @@ FORMATS: tuple[Format, ...] = (
         layers=later("pytorch.file", "layers"),
         options=("class_name",),
     ),
+    Format(
+        "onnx",
+        (".onnx",),
+        check=later("onnx.format", "check"),
+        write=later("onnx.format", "write"),
+        run=later("onnx.format", "run"),
+        layers=later("onnx.format", "layers"),
+        options=("fold_bn", "dynamic", "external_data"),
+    ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from relume import Storage, Tensor
 from relume.converters.table import Table
+from relume.converters.torch_object import TorchObject
 from relume.legacy_nn.flattening import storage_key
 from relume.legacy_nn.tracing import Watched
 from relume.legacy_nn.types import DTYPES
@@ -121,13 +122,12 @@ def new_shell(value: Any) -> Any:
         return {}
     if isinstance(value, (Tensor, Storage, type)) or not is_object(value):
         return None
+    if isinstance(value, TorchObject):
+        return TorchObject(value.torch_typename, {}, value.torch_version, value.payload)
     cls: Any = type(value)
     shell = cls.__new__(cls)
     if hasattr(cls, "_gradients_from_file"):
         shell._gradients_from_file = value._gradients_from_file
-    if "torch_typename" not in vars(type(value)) and hasattr(value, "fields"):
-        payload = getattr(value, "payload", None)  # bytes, which nobody changes
-        shell.__init__(value.torch_typename, {}, value.torch_version, payload)
     return shell
 
 

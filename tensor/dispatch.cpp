@@ -140,6 +140,19 @@ Survey survey(const Op& op, const Value* values, int count) {
   return result;
 }
 
+// An op stands for what its kernel calls: the tracer does not see both.
+class UntracedKernel {
+ public:
+  explicit UntracedKernel(ThreadState& state) : state_(state), tracing_(state.tracing) { state.tracing = false; }
+  ~UntracedKernel() { state_.tracing = tracing_; }
+  UntracedKernel(const UntracedKernel&) = delete;
+  UntracedKernel& operator=(const UntracedKernel&) = delete;
+
+ private:
+  ThreadState& state_;
+  const bool tracing_;
+};
+
 // A leaf's value is what its gradient is taken with respect to: it may not change under the tape.
 void check_in_place(const Op& op, const TensorBody* target) {
   const TensorBody* owner = target->base ? target->base : target;
@@ -269,13 +282,16 @@ void run(Call& call) {
     kernel(call);  // the ops inside are recorded and traced instead
     return;
   }
-  if (state.grad_mode) {
-    GradMode off(false);  // what a kernel calls is covered by its own derivative
-    kernel(call);
-    if (call.has_out) call.copy_into_given();
-  } else {
-    kernel(call);
-    if (call.has_out) call.copy_into_given();
+  {
+    UntracedKernel untraced(state);
+    if (state.grad_mode) {
+      GradMode off(false);  // what a kernel calls is covered by its own derivative
+      kernel(call);
+      if (call.has_out) call.copy_into_given();
+    } else {
+      kernel(call);
+      if (call.has_out) call.copy_into_given();
+    }
   }
   if (call.has_out) {
     for (int i = 0; i < call.outputs.size(); ++i) call.outputs[i].bump_version();

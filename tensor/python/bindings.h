@@ -17,6 +17,7 @@ void bind_ops(nb::module_& module);
 void bind_dlpack(nb::module_& module);
 void bind_autograd(nb::module_& module);
 void bind_threads(nb::module_& module);
+void bind_tracing(nb::module_& module);
 // Of other rooms; absent in a build without them.
 __attribute__((weak)) void bind_random(nb::module_& module);
 __attribute__((weak)) void bind_blas(nb::module_& module);

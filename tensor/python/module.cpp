@@ -23,6 +23,7 @@ NB_MODULE(_C, m) {
   relume::bind_dlpack(m);
   relume::bind_autograd(m);
   relume::bind_threads(m);
+  relume::bind_tracing(m);
   if (relume::bind_random) relume::bind_random(m);
   if (relume::bind_blas) relume::bind_blas(m);
   if (relume::bind_t7) relume::bind_t7(m);

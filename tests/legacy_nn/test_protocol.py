@@ -351,3 +351,11 @@ def test_wrong_inputs_name_the_layer(layer, input):
     with pytest.raises((ValueError, IndexError)) as caught:
         layer.forward(input)
     assert layer.torch_typename in str(caught.value)
+
+
+def test_clones_keep_objects_of_unknown_classes():
+    net = nn.Identity()
+    net.seen = rl.TorchObject("my.Counter", {"steps": rl.ones(2)}, payload=b"x")
+    copy = net.clone().seen
+    assert copy is not net.seen and copy.torch_typename == "my.Counter"
+    assert copy.steps.tolist() == [1, 1] and copy.payload == b"x"

@@ -1,0 +1,86 @@
+"""Which layer is running, while a trace runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from relume.converters.object_tree import walk
+from relume.legacy_nn.module import Module
+from relume.legacy_nn.tracing import Watched
+
+__all__ = ["Scopes", "entering"]
+
+# What runs a layer, in Torch7's protocol and with the modern face.
+METHODS = ("updateOutput", "compute")
+
+
+class Scopes:
+    """The layers that are running, outermost first.
+
+    Attributes:
+        running: (path, class) of each.
+        seen: path -> class of all that ran.
+        finished: called with the path and the output of a layer that has run.
+    """
+
+    def __init__(self) -> None:
+        self.running: list[tuple[str, str]] = [("", "")]
+        self.seen: dict[str, str] = {}
+        self.entered: dict[int, Any] = {}
+        self.finished: Callable[[str, Any], None] = lambda path, output: None
+
+    @property
+    def current(self) -> tuple[str, str]:
+        return self.running[-1]
+
+    def enter(self, module: Any, path: str) -> None:
+        """From now on the module says when it runs."""
+        self.entered[id(module)] = module
+        for method in METHODS:
+            module.__dict__[method] = Entered(self, module, path, method)
+
+    def leave(self) -> None:
+        for module in self.entered.values():
+            for method in METHODS:
+                module.__dict__.pop(method, None)
+
+
+class Entered(Watched):
+    """Stands in the place of a module's method while a trace runs."""
+
+    def __init__(self, scopes: Scopes, module: Any, path: str, method: str) -> None:
+        self.scopes = scopes
+        self.module = module
+        self.path = path
+        self.method = method
+
+    def __call__(self, *arguments: Any) -> Any:
+        name = self.module.torch_typename
+        self.scopes.seen.setdefault(self.path, name)
+        self.scopes.running.append((self.path, name))
+        try:
+            output = getattr(type(self.module), self.method)(self.module, *arguments)
+        finally:
+            self.scopes.running.pop()
+        self.scopes.finished(self.path, output)
+        return output
+
+    def for_copy(self, module: Any) -> Any:
+        """The module was cloned as it ran, as recurrent networks do: the same path."""
+        self.scopes.entered[id(module)] = module
+        return Entered(self.scopes, module, self.path, self.method)
+
+
+@contextmanager
+def entering(network: Any) -> Iterator[Scopes]:
+    """Notes what runs, for all modules below a network."""
+    scopes = Scopes()
+    for node in walk(network, skip_scratch=True):
+        if isinstance(node.value, Module) and node.same_as is None:
+            scopes.enter(node.value, node.path)
+    try:
+        yield scopes
+    finally:
+        scopes.leave()

@@ -1,0 +1,97 @@
+"""The graph of a network, from runs with example inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from relume.converters.graph.merging import check_same, merge
+from relume.converters.graph.model import Axis, Graph
+from relume.converters.graph.recording import Recording, Source, record
+from relume.converters.graph.simplifying import fold_constants, without_unused
+from relume.converters.graph.variation import candidates, other_size, with_other_values, with_size
+
+__all__ = ["Traces", "trace"]
+
+
+class Traces:
+    """The runs of a network that its graph is made of.
+
+    Attributes:
+        axes: the sizes that may be free: the network ran, and was the same graph, with another.
+    """
+
+    def __init__(self, network: Any, inputs: Any, *, dynamic: bool = True) -> None:
+        self.source = Source(network)
+        self.inputs = inputs
+        self.first = self.run(inputs)
+        self.check_values()
+        self.runs: dict[str, Recording] = {}
+        self.sizes: dict[str, int] = {}
+        self.axes: list[Axis] = []
+        if dynamic:
+            self.find_axes()
+
+    def run(self, inputs: Any) -> Recording:
+        return without_unused(record(self.source, inputs))
+
+    def check_values(self) -> None:
+        """Raises UntraceableError when the graph depends on what is in the inputs."""
+        for inputs in with_other_values(self.inputs):
+            try:
+                run = self.run(inputs)
+            except (IndexError, ValueError):  # the network does not take such values
+                continue
+            return check_same(self.first, run, sizes_differ=False)
+
+    def find_axes(self) -> None:
+        """Tries another size for every dimension of the inputs."""
+        taken: set[tuple[int, int]] = set()
+        for axis in candidates(self.inputs):
+            if axis.size == 0 or taken.intersection(axis.places):
+                continue
+            size = other_size(axis)
+            try:
+                run = self.run(with_size(self.inputs, axis, size))
+                check_same(self.first, run, sizes_differ=True)
+            except Exception:  # whatever the network says to inputs of another size
+                continue
+            taken.update(axis.places)
+            self.axes.append(axis)
+            self.runs[axis.name], self.sizes[axis.name] = run, size
+
+    def graph(self, without: Sequence[str] = ()) -> Graph:
+        """The graph.
+
+        Args:
+            without: names of axes whose size is fixed after all.
+        """
+        axes = [axis for axis in self.axes if axis.name not in without]
+        runs = [self.first, *(self.runs[axis.name] for axis in axes)]
+        merged = merge(runs, axes, [self.sizes[axis.name] for axis in axes])
+        return fold_constants(merged)
+
+
+def trace(network: Any, inputs: Any, *, dynamic: bool = True) -> Graph:
+    """The graph of a network in evaluate mode.
+
+    Args:
+        network: a legacy_nn module; it stays as it is.
+        inputs: an example: a tensor, or a (nested) table of tensors.
+        dynamic: find out which sizes of the inputs may be others.
+
+    Raises:
+        UntraceableError: what it computes depends on more than ops on its input.
+
+    >>> import relume as rl
+    >>> from relume import legacy_nn as nn
+    >>> net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.Tanh())
+    >>> print(trace(net, rl.ones(4, 3, dtype=rl.float64)))
+    input input: relume.float64[batch, 3]
+    constant modules.1.weight: relume.float64[2, 3]
+    constant modules.1.bias: relume.float64[2]
+    modules.1/linear = linear(input=input, weight=modules.1.weight, bias=modules.1.bias)
+    modules.2/tanh = tanh(input=modules.1/linear)
+    output modules.2/tanh: relume.float64[batch, 2]
+    """
+    return Traces(network, inputs, dynamic=dynamic).graph()

@@ -1,0 +1,113 @@
+"""ONNX as a format that a network can be converted to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from relume.converters.formats import Arrays, CannotConvert, Options, Refusal, flatten
+from relume.converters.onnx.exporting import LAYERS, export
+from relume.converters.proof.running import activation
+from relume.legacy_nn.criterion import Criterion
+from relume.legacy_nn.module import Module
+
+__all__ = ["check", "layers", "run", "write"]
+
+LARGEST_FILE = 2**31 - 2**24  # bytes that fit into one file, with something for the rest
+
+
+def check(network: Any) -> list[Refusal]:
+    """What can be seen to be in the way without running the network."""
+    if isinstance(network, Criterion):
+        name = network.torch_typename
+        return [Refusal(name, 1, "a criterion; a model for inference has none")]
+    if not isinstance(network, Module):
+        name = getattr(network, "torch_typename", type(network).__name__)
+        return [Refusal(name, 1, "it is no network; select one in it by its path")]
+    unknown = Counter(
+        getattr(module, "torch_typename", type(module).__name__)
+        for module in network.walk()
+        if not isinstance(module, (Module, Criterion))
+    )
+    reason = "its class is not known here; register a class of that name"
+    return [Refusal(name, count, reason) for name, count in unknown.items()]
+
+
+def write(network: Any, path: Path, options: Options) -> None:
+    """Writes a network as an ONNX file; weights beyond 2 GB go to a file beside it."""
+    if options.inputs is None:
+        raise ValueError("ONNX needs an example of the network's input: give input=")
+    model = export(
+        network,
+        activation(network, options.inputs),
+        dtype=options.dtype or "float32",
+        dynamic=options.more.get("dynamic", True),
+        fold_bn=options.more.get("fold_bn", False),
+    )
+    is_large = sum(len(tensor.raw_data) for tensor in model.graph.initializer) > LARGEST_FILE
+    if options.more.get("external_data", is_large):
+        onnx.save_model(
+            model,
+            path,
+            save_as_external_data=True,
+            location=f"{path.stem}.data",
+            size_threshold=1024,
+        )
+    else:
+        onnx.save_model(model, path)
+    try:
+        onnx.checker.check_model(str(path), full_check=not is_large)
+    except Exception as error:  # a mistake of this exporter: say so before anything is kept
+        raise CannotConvert("onnx", [Refusal("the network", 1, f"not valid: {error}")]) from error
+
+
+def run(path: Path, inputs: Arrays) -> list[np.ndarray]:
+    """The outputs of a file, by onnxruntime where it is installed."""
+    model = onnx.load_model(path, load_external_data=False)
+    return run_file(path, feeds_of(model, inputs))
+
+
+def feeds_of(model: onnx.ModelProto, inputs: Arrays) -> dict[str, np.ndarray]:
+    """Arrays by the names of the inputs, in their types."""
+    feeds = {}
+    for given, array in zip(model.graph.input, flatten(inputs), strict=True):
+        kind = onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
+        feeds[given.name] = array.astype(kind)
+    return feeds
+
+
+def run_file(path: Path | bytes, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    try:
+        import onnxruntime
+    except ImportError:
+        from onnx.reference import ReferenceEvaluator
+
+        return list(
+            ReferenceEvaluator(str(path) if isinstance(path, Path) else path).run(None, feeds)
+        )
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3
+    source = str(path) if isinstance(path, Path) else path
+    session = onnxruntime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
+    return list(session.run(None, feeds))
+
+
+def layers(path: Path, inputs: Arrays) -> dict[str, list[np.ndarray]]:
+    """What each layer gives, by its path: the file says which values those are."""
+    model = onnx.load_model(path)
+    feeds = feeds_of(model, inputs)
+    noted = {entry.key: entry.value for entry in model.metadata_props}
+    values: dict[str, list[str]] = json.loads(noted.get(LAYERS, "{}"))
+    wanted = dict.fromkeys(name for names in values.values() for name in names)
+    own = [output.name for output in model.graph.output]
+    model.graph.output.extend(
+        onnx.helper.make_empty_tensor_value_info(name) for name in wanted if name not in own
+    )
+    names = [output.name for output in model.graph.output]
+    found = dict(zip(names, run_file(model.SerializeToString(), feeds), strict=True))
+    return {layer: [found[name] for name in names] for layer, names in values.items()}

@@ -134,6 +134,7 @@ _LAZY_NAMES = {
     "save_all": "relume.converters",
     "dumps": "relume.converters",
     "ConversionReport": "relume.converters",
+    "compare": "relume.converters",
     "convert": "relume.converters",
     "FileFormatError": "relume.converters",
     "Table": "relume.converters",

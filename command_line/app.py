@@ -114,25 +114,131 @@ def run(
         raise typer.Exit(NO)
 
 
-@app.command(epilog="Example:  relume convert model.t7 model.safetensors")
+@app.command(epilog="Example:  relume convert model.t7 model.onnx --report report.html")
 def convert(
-    file: File,
-    out: Annotated[
+    source: Annotated[
+        Path, typer.Argument(help="A file, or a folder of them.", show_default=False)
+    ],
+    destination: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", help="OUT.npz, OUT.safetensors, OUT.h5 or OUT.t7.", show_default=False
+            help="The file to be written; its ending tells the format: .t7, .safetensors, .npz, "
+            ".h5, .onnx, .py, ... A folder for a folder.",
+            show_default=False,
         ),
     ],
+    to: Annotated[str, typer.Option(metavar="FORMAT", help="The format, by its name.")] = "",
+    select: Select = "",
+    input: Annotated[
+        Path | None,
+        typer.Option(metavar="X.npy", help="What the proof runs on; an .npz is a table of inputs."),
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(help="float16, float32 or float64 for all floating numbers.")
+    ] = "",
+    fold_bn: Annotated[
+        bool, typer.Option("--fold-bn", help="Take batch normalisation into the layer before it.")
+    ] = False,
+    layout: Annotated[
+        str, typer.Option(help="keras: its names and orders of axes (files of weights).")
+    ] = "torch",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report: .html, .json or .txt.")
+    ] = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the proof.")] = False,
+    gradients: Annotated[
+        bool, typer.Option("--gradients", help="Compare gradients too, where they can be had.")
+    ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="Also buffers, gradients and last outputs of layers.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the format."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Convert a model, and prove that it computes the same: both sides run on the same inputs."""
+    from relume.command_line.convert import convert as carry_out
+    from relume.command_line.output import settings_of
+
+    options = {
+        "verify": not no_verify,
+        "dtype": dtype,
+        "fold_bn": fold_bn,
+        "layout": layout,
+        "gradients": gradients,
+        "everything": everything,
+        **settings_of(settings or []),
+    }
+    done = carry_out(
+        source,
+        destination,
+        to=to,
+        select=select,
+        input=input,
+        options=options,
+        report=report,
+        json=json,
+    )
+    if not done:
+        raise typer.Exit(NO)
+
+
+@app.command(epilog="Example:  relume compare model.t7 model.onnx --input x.npy")
+def compare(
+    a: Annotated[Path, typer.Argument(help="The file that is right.", show_default=False)],
+    b: Annotated[
+        Path,
+        typer.Argument(
+            help="The other one; an .npz may hold what layers gave (run --save-layers).",
+            show_default=False,
+        ),
+    ],
+    input: Annotated[
+        Path | None,
+        typer.Option(metavar="X.npy", help="The input; an .npz is a table of inputs."),
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="How much of the largest value may differ.")] = (
+        1e-4
+    ),
+    gradients: Annotated[
+        bool, typer.Option("--gradients", help="Compare gradients too, where they can be had.")
+    ] = False,
+    select: Select = "",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a report: .html, .json or .txt.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run two models on the same input and compare what they and their layers give."""
+    from relume.command_line.compare import compare as carry_out
+
+    agrees = carry_out(
+        a,
+        b,
+        input=input,
+        tolerance=tolerance,
+        gradients=gradients,
+        select=select,
+        report=report,
+        json=json,
+    )
+    if not agrees:
+        raise typer.Exit(NO)
+
+
+@app.command(epilog="Example:  relume diff epoch_1.t7 epoch_2.t7")
+def diff(
+    a: Annotated[Path, typer.Argument(help="A file.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
     select: Select = "",
     json: Json = False,
 ) -> None:
-    """Write the weights of a file under their paths as names, and check what was written."""
-    from relume.command_line.convert import convert as carry_out
+    """Show how two checkpoints differ: layers, fields, weights. Exit code 1 when they do."""
+    from relume.command_line.compare import diff as carry_out
 
-    if not carry_out(file, out, everything=everything, select=select, json=json):
+    if not carry_out(a, b, select=select, json=json):
         raise typer.Exit(NO)
 
 

@@ -1,34 +1,175 @@
-"""`relume convert`: the weights of a file for other tools."""
+"""`relume convert`: a model of a file in another format, with proof; or all files of a folder."""
 
 from __future__ import annotations
 
-import dataclasses
 import json as json_format
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from relume.command_line.output import console, progress, status
-from relume.converters import conversion, object_tree, weights
-from relume.converters.formats import format_of
+from relume.command_line.output import bytes_text, console, print_table, progress, status
+from relume.command_line.run import read_input
+from relume.converters import UnwritableError, object_tree
+from relume.converters.conversion import convert as convert_model
+from relume.converters.errors import FileFormatError
+from relume.converters.formats import CannotConvert, format_of
+from relume.converters.loading import load_any
+from relume.converters.proof.inputs import NoInputFound
+from relume.converters.proof.report import ConversionReport, ProofFailed
+from relume.converters.weights import collect
+
+# What is "no" and not a mistake of the user's: an answer per exception.
+ANSWERS: tuple[tuple[type[Exception], str], ...] = (
+    (CannotConvert, "refused"),
+    (UnwritableError, "refused"),
+    (ProofFailed, "differs"),
+    (NoInputFound, "no input"),
+)
 
 
-def convert(file: Path, out: Path, *, everything: bool, select: str, json: bool) -> bool:
-    """Returns whether there was anything to convert."""
-    format_of(out)
-    with status(f"reading {file}"):
-        root = conversion.load_source(file)
+def convert(
+    source: Path,
+    destination: Path,
+    *,
+    to: str,
+    select: str,
+    input: Path | None,
+    options: Mapping[str, Any],
+    report: Path | None,
+    json: bool,
+) -> bool:
+    """Returns False when it cannot be converted, or does not compute the same."""
+    if source.is_dir():
+        return convert_folder(source, destination, to=to, options=options, json=json)
+    format_of(destination, to)
+    arrays = None if input is None else read_input(input)
+    with status(f"reading {source}"):
+        root = load_any(source)
         if select:
             root = object_tree.select(root, select)
-        count = len(weights.collect(root, everything=everything).arrays)
+        count = len(collect(root, everything=bool(options.get("everything"))).arrays)
     try:
         with progress("writing", count) as advance:
-            report = conversion.convert(root, out, everything=everything, progress=advance)
-    except conversion.NothingToConvert as error:
-        console(error=True).print(f"cannot convert {file}: {error}", markup=False)
+            made = convert_model(
+                root,
+                destination,
+                to=to,
+                input=arrays,
+                layers=report is not None,
+                progress=advance,
+                **options,
+            )
+    except ProofFailed as error:
+        show(error.report, source, report, json)
         return False
-    if json:
-        print(json_format.dumps(dataclasses.asdict(report)))
-        return True
-    print(report)
-    for alias, name in report.aliases.items():
-        print(f"  {alias} is {name}")
+    except tuple(kind for kind, _ in ANSWERS) as error:
+        tell_refusal(source, error, json)
+        return False
+    show(made, source, report, json)
     return True
+
+
+def show(made: ConversionReport, source: Path, path: Path | None, json: bool) -> None:
+    made.source = str(source)
+    if path is not None:
+        made.save(path)
+    if json:
+        print(made.to_json())
+        return
+    print(made)
+    for alias, name in list(made.aliases.items())[:MOST_ALIASES]:
+        print(f"  {alias} is {name}")
+    if len(made.aliases) > MOST_ALIASES:
+        print(f"  ... and {len(made.aliases) - MOST_ALIASES} more")
+
+
+MOST_ALIASES = 20
+
+
+def tell_refusal(source: Path, error: Exception, json: bool) -> None:
+    if json:
+        refusals = [vars(refusal) for refusal in getattr(error, "refusals", [])]
+        print(json_format.dumps({"source": str(source), "error": str(error), "refusals": refusals}))
+    else:
+        console(error=True).print(f"cannot convert {source}: {error}", markup=False)
+
+
+# ---- folders ----
+
+
+@dataclass
+class Outcome:
+    """What became of one file."""
+
+    file: str
+    result: str
+    reason: str = ""
+    networks: int = 0
+    difference: float | None = None
+    bytes: int = 0
+
+
+def convert_folder(
+    source: Path, destination: Path, *, to: str, options: Mapping[str, Any], json: bool
+) -> bool:
+    """Converts every model under a folder; returns whether all that are models became files."""
+    if not to:
+        raise ValueError("say with --to which format the files of a folder are to become")
+    ending = format_of("", to).suffixes[0]
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    stems = Counter(file.with_suffix("") for file in files)
+    outcomes = []
+    with progress("converting", len(files)) as advance:
+        for file in files:
+            inner = file.relative_to(source)
+            is_alone = stems[file.with_suffix("")] == 1  # else net.t7 and net.ascii become one
+            name = inner.with_suffix(ending) if is_alone else Path(f"{inner}{ending}")
+            outcomes.append(convert_one(file, destination / name, source, to, options))
+            advance(1)
+    if json:
+        print(json_format.dumps([vars(outcome) for outcome in outcomes]))
+    else:
+        print_outcomes(outcomes)
+    return all(outcome.result in ("converted", "skipped") for outcome in outcomes)
+
+
+def convert_one(
+    file: Path, place: Path, root: Path, to: str, options: Mapping[str, Any]
+) -> Outcome:
+    outcome = Outcome(str(file.relative_to(root)), "converted")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        report = convert_model(file, place, to=to, **options)
+    except FileFormatError as error:
+        outcome.result, outcome.reason = "skipped", str(error).split("\n")[0]
+    except Exception as error:  # one file must not stop the others
+        answers = [answer for kind, answer in ANSWERS if isinstance(error, kind)]
+        outcome.result = answers[0] if answers else "refused"
+        outcome.reason = " ".join(str(error).split())
+    else:
+        outcome.networks = len(report.proofs)
+        outcome.difference = max((p.relative or 0.0 for p in report.proofs), default=None)
+        outcome.bytes = report.bytes
+    return outcome
+
+
+def print_outcomes(outcomes: list[Outcome]) -> None:
+    rows = [
+        [
+            outcome.file,
+            outcome.result,
+            outcome.networks or "",
+            "" if outcome.difference is None else f"{outcome.difference:.1e}",
+            bytes_text(outcome.bytes) if outcome.bytes else "",
+            outcome.reason[:120],
+        ]
+        for outcome in outcomes
+    ]
+    columns = ["file", "result", "networks", "difference", "size", "reason"]
+    print_table(columns, rows, right=frozenset({"networks", "difference", "size"}))
+    counts: dict[str, int] = {}
+    for outcome in outcomes:
+        counts[outcome.result] = counts.get(outcome.result, 0) + 1
+    print("\n" + ", ".join(f"{count} {result}" for result, count in counts.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -109,3 +110,21 @@ def bytes_text(count: float) -> str:
             return f"{count:.3g} {unit}" if unit != "bytes" else f"{count} bytes"
         count /= 1000
     return f"{count:.3g} TB"
+
+
+def settings_of(texts: Iterable[str]) -> dict[str, Any]:
+    """Options of a format, given as NAME=VALUE; a value may be JSON.
+
+    >>> settings_of(["opset=17", "names=short"])
+    {'opset': 17, 'names': 'short'}
+    """
+    settings: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings

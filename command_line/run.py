@@ -13,8 +13,9 @@ import relume
 from relume import legacy_nn
 from relume.command_line.layers import describe, print_layers
 from relume.command_line.output import Stopwatch, status
-from relume.converters import object_tree
 from relume.converters.atomic import replacing
+from relume.converters.networks import find_network
+from relume.converters.proof.running import dtype_of
 
 
 def run(
@@ -70,42 +71,6 @@ def check_endings(output: Path | None, save_layers: Path | None, compare: Path |
             raise ValueError(f"{option} should name an .npz file, got {str(path)!r}")
 
 
-def find_network(root: Any, path: str) -> Any:
-    """The module at a path; without one, the only module that is not inside another one."""
-    if path:
-        root = object_tree.select(root, path)
-    if isinstance(root, legacy_nn.criterion.Criterion):
-        where = f"{path!r}" if path else "the file"
-        raise ValueError(
-            f"{where} is a criterion ({root.torch_typename}), not a network: it compares an output "
-            "with a target; call it in Python: relume.load(file), criterion.forward(output, target)"
-        )
-    if isinstance(root, legacy_nn.Module):
-        return root
-    found = outer_modules(root)
-    if len(found) == 1:
-        return found[0][1]
-    where = f"{path!r}" if path else "the file"
-    if not found:
-        kind = object_tree.class_name(root)
-        raise ValueError(f"there is no network to run in {where}, which holds: {kind}")
-    names = "\n".join(f"  --select {name}   ({m.torch_typename})" for name, m in found)
-    raise ValueError(f"there are {len(found)} modules in {where}; say which one:\n{names}")
-
-
-def outer_modules(root: Any) -> list[tuple[str, Any]]:
-    """Modules by path, without criterions and without those inside of modules."""
-    found: list[tuple[str, Any]] = []
-    for node in object_tree.walk(root, skip_scratch=True):
-        if isinstance(node.value, legacy_nn.criterion.Criterion) or node.same_as is not None:
-            continue
-        if isinstance(node.value, legacy_nn.Module):
-            inside = any(node.path.startswith(f"{path}.") for path, _ in found)
-            if not inside:
-                found.append((node.path, node.value))
-    return found
-
-
 def read_input(path: Path) -> Any:
     """An array, or for an .npz a table of its arrays in their order."""
     try:
@@ -127,14 +92,6 @@ def input_tensor(where: Any, array: np.ndarray) -> Any:
             "make it real numbers, such as array.astype('float32')"
         )
     return relume.tensor(array)
-
-
-def dtype_of(network: Any) -> Any:
-    """The type in which a network computes: that of its parameters."""
-    parameters, _ = network.parameters()
-    if parameters:
-        return parameters[0].dtype
-    return legacy_nn.types.dtype_of(getattr(network, "_type", None) or "torch.FloatTensor")
 
 
 def cast(value: Any, dtype: Any) -> Any:

@@ -1,4 +1,4 @@
-"""From one kind of file to another: `relume.convert`."""
+"""From one kind of file to another, with proof: `relume.convert` and `relume.compare`."""
 
 from __future__ import annotations
 
@@ -11,42 +11,47 @@ from typing import Any
 
 import numpy as np
 
-from relume.converters.atomic import replacing
-from relume.converters.formats import FORMATS, Options, format_of
+from relume.converters.atomic import staging
+from relume.converters.formats import (
+    Arrays,
+    CannotConvert,
+    Format,
+    Options,
+    Refusal,
+    format_of,
+)
+from relume.converters.loading import load_any
+from relume.converters.networks import find_network, networks_to_prove
+from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
+from relume.converters.proof.inputs import NoInputFound, generate
+from relume.converters.proof.report import ConversionReport, ProofFailed, layer_rows
 from relume.converters.weights import collect
 
-__all__ = ["ConversionReport", "convert"]
+__all__ = ["convert"]
+
+# How much of the largest value may differ, by the numbers that are written.
+TOLERANCES = {"": 1e-4, "float32": 1e-4, "float64": 1e-4, "float16": 2e-2}
+MOST_NETWORKS = 8  # of one file that are run for the proof
 
 
 @dataclass
-class ConversionReport:
-    """What a conversion wrote.
+class Conversion:
+    """One conversion under way.
 
     Attributes:
-        destination: the file.
-        format: "npz", "safetensors", "h5" or "t7".
-        tensors: how many tensors were written.
-        elements: how many numbers they have.
-        bytes: the size of the file.
-        aliases: names that share the tensor of another name.
-        verified: whether the file was read back and equals the source bit for bit.
-        seconds: how long it took.
+        source: what is converted, with everything that was asked of it (`fold_bn`).
+        original: the same before that, which the proof compares with.
     """
 
-    destination: str
-    format: str
-    tensors: int
-    elements: int
-    bytes: int
-    aliases: dict[str, str]
-    verified: bool
-    seconds: float
-
-    def __str__(self) -> str:
-        shared = f", {len(self.aliases)} more names of them" if self.aliases else ""
-        checked = "read back: equal bit for bit" if self.verified else "not verified"
-        size = f"{self.tensors} tensors, {self.elements:,} numbers"
-        return f"{self.destination}: {size}{shared}; {checked}"
+    source: Any
+    original: Any
+    format: Format
+    options: Options
+    input: Arrays
+    verify: bool
+    gradients: bool
+    layers: bool
+    report: ConversionReport
 
 
 def convert(
@@ -55,29 +60,47 @@ def convert(
     *,
     input: Any = None,
     verify: bool = True,
-    everything: bool = False,
+    to: str = "",
     select: str = "",
+    dtype: str = "",
+    fold_bn: bool = False,
+    layout: str = "torch",
+    everything: bool = False,
+    gradients: bool = False,
+    layers: bool = False,
     progress: Callable[[int], None] = lambda steps: None,
+    **more: Any,
 ) -> ConversionReport:
-    """Writes the weights of a model or checkpoint into `dst`, under their paths as names.
+    """Converts a model or checkpoint to the format that the ending of `dst` tells, with proof.
 
-    A `dst` that ends in .t7 gets the whole object, in today's form of Torch7's format; from a
-    file of weights that is a table of tensors by name.
+    Files of weights (.npz, .safetensors, .h5) hold the tensors under their paths as names, and what
+    else is needed to make the same object again; .t7 holds the whole object. Other formats hold one
+    network.
 
-    The file appears when it is complete and, unless `verify` is false, read back and compared.
+    Unless `verify` is false, both sides are run on the same inputs before the file appears, and
+    weights are read back and compared. A conversion that cannot be faithful writes nothing.
 
     Args:
-        src: the path of a Torch7 file, or of a file of weights that ends in .npz, .safetensors or
-            .h5; or what `relume.load` returned.
-        dst: a name that ends in .npz, .safetensors, .h5 or .t7.
-        input: not used for weights.
-        verify: read the file back and compare it bit for bit.
-        everything: take the buffers, gradients and last outputs of layers too.
-        select: the path of the object in the file whose weights are meant.
+        src: the path of a file, or what `relume.load` returned.
+        dst: the file to be written.
+        input: what the network is run on for the proof: an array, or a list of them for a table;
+            generated when it is None.
+        verify: prove that the file computes the same.
+        to: the name of the format, where the ending does not tell: "t7", "safetensors", ...
+        select: the path of the object in the file that is meant, such as "protos.rnn".
+        dtype: "float16", "float32" or "float64" for all floating numbers.
+        fold_bn: take batch normalisation into the convolutions and linear layers before it.
+        layout: "keras" for its names and orders of axes (files of weights).
+        everything: take the buffers, gradients and last outputs of layers too (files of weights).
+        gradients: compare gradients too, where the format gives them.
+        layers: compare what each layer gives, even when the outputs agree.
         progress: called with the number of tensors as they are written.
+        more: options of one format.
 
     Raises:
-        ValueError: an unknown ending, or nothing to write.
+        CannotConvert: (a ValueError) it would not be faithful; lists class, count and reason.
+        ProofFailed: (a ValueError) it does not compute the same; its `report` says where.
+        ValueError: an unknown ending, several networks, no input for the proof.
 
     >>> import os, tempfile
     >>> import relume as rl
@@ -87,66 +110,175 @@ def convert(
     (1, 6, True)
     """
     started = time.perf_counter()
-    file_format = format_of(dst)
-    if isinstance(src, (str, os.PathLike)):
-        src = load_source(Path(src))
-    if select:
+    file_format = format_of(dst, to)
+    check_options(file_format, dtype, layout, more)
+    name = os.fspath(src) if isinstance(src, (str, os.PathLike)) else type(src).__name__
+    source = load_any(src) if isinstance(src, (str, os.PathLike)) else src
+    if not file_format.any_object:
+        source = find_network(source, select)
+    elif select:
         from relume.converters.object_tree import select as select_object
 
-        src = select_object(src, select)
-    weights = collect(src, everything=everything)
-    if not weights.arrays:
-        raise NothingToConvert("there are no weights in it: no tensor that holds anything")
-    with replacing(dst) as temporary:
-        file_format.write(src, temporary, Options(everything=everything, progress=progress))
-        if verify and file_format.load is not None:
-            read = collect(file_format.load(temporary), everything=True)
-            names = {**read.arrays, **{a: read.arrays[n] for a, n in read.aliases.items()}}
-            check_equal(names, weights.arrays, file_format.name != "t7")
-        size = temporary.stat().st_size
-    return ConversionReport(
-        destination=os.fspath(dst),
-        format=file_format.name,
-        tensors=len(weights.arrays),
-        elements=sum(array.size for array in weights.arrays.values()),
-        bytes=size,
-        aliases=weights.aliases,
-        verified=verify,
-        seconds=time.perf_counter() - started,
+        source = select_object(source, select)
+    conversion = Conversion(
+        source=source,
+        original=source,
+        format=file_format,
+        options=Options(None, dtype, layout, everything, progress, more),
+        input=as_arrays(input),
+        verify=verify,
+        gradients=gradients,
+        layers=layers,
+        report=ConversionReport(name, os.fspath(dst), format=file_format.name),
     )
+    if fold_bn:
+        from relume.converters.folding import folded
+
+        conversion.source = folded(source)
+    carry_out(conversion, Path(dst))
+    conversion.report.seconds = time.perf_counter() - started
+    return conversion.report
 
 
-def load_source(path: Path) -> Any:
-    """What a file holds; of any name that no other format has, a Torch7 file."""
-    ending = path.suffix.lower()
-    for candidate in FORMATS:
-        if ending in candidate.suffixes and candidate.load is not None:
-            return candidate.load(path)
-    from relume.converters import load
-
-    return load(path)
-
-
-class NothingToConvert(ValueError):
-    """The object holds no weights."""
+def check_options(file_format: Format, dtype: str, layout: str, more: Mapping[str, Any]) -> None:
+    if dtype not in TOLERANCES:
+        raise ValueError(f"dtype is float16, float32 or float64, not {dtype!r}")
+    if layout not in ("torch", "keras"):
+        raise ValueError(f"layout is 'torch' or 'keras', not {layout!r}")
+    for name in more:
+        if name not in file_format.options:
+            raise TypeError(
+                f"convert has no option {name!r} for {file_format.name}; it has "
+                f"{', '.join(file_format.options) or 'none of its own'}"
+            )
 
 
-def check_equal(
-    read: Mapping[str, np.ndarray], written: Mapping[str, np.ndarray], keeps_types: bool = True
-) -> None:
-    """Raises OSError when a file does not give back what was written, bit for bit.
+def as_arrays(value: Any) -> Arrays:
+    """What a user gives as an input, as arrays."""
+    if value is None:
+        return None
+    if hasattr(value, "as_list"):  # a Table
+        value = list(value)
+    if isinstance(value, (list, tuple)) and not all(np.isscalar(element) for element in value):
+        return [as_arrays(element) for element in value]
+    return value.detach().numpy() if hasattr(value, "detach") else np.asarray(value)
 
-    Args:
-        read, written: arrays by name.
-        keeps_types: False for a format that lacks some types and shapes, booleans and single
-            numbers say; then the numbers must be the same.
+
+def carry_out(conversion: Conversion, dst: Path) -> None:
+    """Writes to a temporary place, proves, and moves the files to where they belong."""
+    file_format, source = conversion.format, conversion.source
+    refusals = file_format.check(source)
+    if refusals:
+        raise CannotConvert(file_format.name, refusals)
+    weights = collect(source, everything=conversion.options.everything)
+    if not weights.arrays and file_format.any_object:
+        raise CannotConvert(file_format.name, [nothing_in(source)])
+    report = conversion.report
+    report.tensors = len(weights.arrays)
+    report.elements = sum(array.size for array in weights.arrays.values())
+    report.aliases = weights.aliases
+    if not file_format.any_object:
+        conversion.input = input_for(conversion, conversion.original)[0]
+    options = Options(
+        conversion.input,
+        conversion.options.dtype,
+        conversion.options.layout,
+        conversion.options.everything,
+        conversion.options.progress,
+        conversion.options.more,
+    )
+    with staging(dst) as staged:
+        file_format.write(source, staged, options)
+        if conversion.verify:
+            check_file(conversion, staged)
+        report.bytes = sum(file.stat().st_size for file in staged.parent.iterdir())
+        if not report.agrees:
+            raise ProofFailed(report)
+    report.verified = conversion.verify
+
+
+def nothing_in(source: Any) -> Refusal:
+    from relume.converters.object_tree import class_name
+
+    reason = "there are no weights in it: no tensor that holds anything"
+    return Refusal(class_name(source), 1, reason)
+
+
+def input_for(conversion: Conversion, network: Any) -> tuple[Arrays, str]:
+    """What a network is run on: what the user gave, or something generated."""
+    if conversion.input is not None:
+        return conversion.input, "the input that was given"
+    made = generate(network)
+    return made.arrays, made.text
+
+
+# ---- the proof ----
+
+
+def check_file(conversion: Conversion, path: Path) -> None:
+    """Compares a file that was just written with what it was made from."""
+    if conversion.format.any_object and conversion.format.load is not None:
+        again = conversion.format.load(path)
+        check_weights(conversion, again)
+        conversion.report.read_back = True
+        prove_networks(conversion, again)
+    else:
+        side = side_of_file(conversion.format, path)
+        add_proof(conversion, "", conversion.original, side, conversion.input)
+
+
+def check_weights(conversion: Conversion, again: Any) -> None:
+    """Raises OSError when a file does not give back the weights, bit for bit.
+
+    t7 has neither booleans nor tensors without dimensions: there the numbers must be the same.
     """
-    for name, array in written.items():
-        if name not in read:
+    read = collect(again, everything=True)
+    names = {**read.arrays, **{alias: read.arrays[name] for alias, name in read.aliases.items()}}
+    keeps_types = conversion.format.name != "t7"
+    options = conversion.options
+    for name, array in collect(conversion.source, everything=options.everything).arrays.items():
+        if name not in names:
             raise OSError(f"{name} is missing in the file that was just written")
-        again = read[name]
-        if not keeps_types and again.size == array.size:
-            again = again.astype(array.dtype).reshape(array.shape)
-        same_kind = again.dtype == array.dtype and again.shape == array.shape
-        if not same_kind or again.tobytes() != array.tobytes():
+        found = names[name]
+        if options.dtype and array.dtype.kind == "f":
+            array = array.astype(options.dtype)
+        if not keeps_types and found.size == array.size:
+            found = found.astype(array.dtype).reshape(array.shape)
+        is_same = found.dtype == array.dtype and found.shape == array.shape
+        if not is_same or found.tobytes() != array.tobytes():
             raise OSError(f"{name} differs in the file that was just written; is the disk full?")
+
+
+def prove_networks(conversion: Conversion, again: Any) -> None:
+    """Runs the networks of an object and those that came back from the file."""
+    originals = networks_to_prove(conversion.original)
+    found = dict(networks_to_prove(again))
+    warnings = conversion.report.warnings
+    if len(originals) > MOST_NETWORKS:
+        warnings.append(f"{len(originals)} networks; the first {MOST_NETWORKS} were run")
+    for path, network in originals[:MOST_NETWORKS]:
+        name = path or network.torch_typename
+        if path not in found:
+            raise OSError(f"{name} is missing in the file that was just written")
+        try:
+            inputs, _ = input_for(conversion, network)
+            add_proof(conversion, path, network, side_of_network(found[path]), inputs)
+        except NoInputFound as error:
+            warnings.append(f"{name} was not run: {error}")
+
+
+def add_proof(
+    conversion: Conversion, path: str, network: Any, other: Side, inputs: Arrays
+) -> Proof:
+    proof = prove(
+        side_of_network(network),
+        other,
+        inputs,
+        path=path,
+        tolerance=TOLERANCES[conversion.options.dtype],
+        gradients=conversion.gradients,
+        layers=conversion.layers,
+    )
+    conversion.report.proofs.append(proof)
+    conversion.report.layers += layer_rows(network, path)
+    return proof

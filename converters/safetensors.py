@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from relume.converters.errors import FileFormatError
 
 __all__ = ["SafetensorsError", "read", "write"]
 
@@ -39,14 +41,21 @@ NUMPY_TYPES = {
 NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items()}
 
 
-class SafetensorsError(ValueError):
+class SafetensorsError(FileFormatError):
     """A file is no safetensors file, or its header does not fit its contents."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind="safetensors")
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.message,), self.__dict__
 
 
 def write(
     path: str | os.PathLike[str],
     tensors: Mapping[str, np.ndarray],
     metadata: Mapping[str, str] | None = None,
+    progress: Callable[[int], None] = lambda steps: None,
 ) -> None:
     """Writes arrays under their names.
 
@@ -54,6 +63,7 @@ def write(
         path: the file; what was there is lost (see `atomic.replacing`).
         tensors: arrays of bool, integer or floating types, by name.
         metadata: text to keep with them.
+        progress: called with the number of tensors as they are written.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "two.safetensors")
@@ -86,6 +96,7 @@ def write(
         for array in tensors.values():
             little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
             little.tofile(file)
+            progress(1)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:

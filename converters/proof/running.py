@@ -1,37 +1,39 @@
-"""Running a network on arrays: its outputs, its gradients, and what each layer gives."""
+"""Running a network on arrays: its outputs, its gradients, and what each layer gives.
+
+The network is left in the mode that it was in, with the gradients that it had.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import relume as rl
 from relume.converters.formats import Arrays
-from relume.legacy_nn import nested
+from relume.converters.object_tree import walk
+from relume.legacy_nn import nested, types
 from relume.legacy_nn.tracing import named_tensors, trace
 
-__all__ = ["activation", "gradients", "layers", "run"]
+__all__ = ["activation", "gradients", "layers", "parameter_paths", "run"]
+
+SEED = 1  # layers that draw numbers draw the same ones each time
 
 
 def activation(network: Any, inputs: Arrays) -> Any:
     """Arrays as what a network takes: tensors, in tables where there are lists, floating ones of
     the network's type."""
-    dtype = dtype_of(network)
-
-    def tensor(array: np.ndarray) -> rl.Tensor:
-        made = rl.tensor(array)
-        return made.to(dtype) if array.dtype.kind == "f" else made
-
     if isinstance(inputs, (list, tuple)):
         return rl.Table([activation(network, element) for element in inputs])
-    return tensor(np.asarray(inputs))
+    array = np.asarray(inputs)
+    made = rl.tensor(array)
+    return made.to(dtype_of(network)) if array.dtype.kind == "f" else made
 
 
 def dtype_of(network: Any) -> Any:
     """The type in which a network computes: that of its parameters."""
-    from relume.legacy_nn import types
-
     parameters, _ = network.parameters()
     if parameters:
         return parameters[0].dtype
@@ -43,6 +45,23 @@ def arrays_of(output: Any) -> list[np.ndarray]:
     return [tensor.detach().numpy().copy() for _, tensor in named_tensors("", output)]
 
 
+@contextmanager
+def evaluating(network: Any) -> Iterator[None]:
+    """In evaluate mode, at the first step, with the same random numbers each time."""
+    modes = [(module, module.train) for module in network.walk() if hasattr(module, "train")]
+    network.evaluate()
+    network.forget()
+    state = rl.get_rng_state()
+    rl.manual_seed(SEED)
+    try:
+        yield
+    finally:
+        rl.set_rng_state(state)
+        for module, mode in modes:
+            if module.train is not mode:
+                module.train = mode
+
+
 def run(network: Any, inputs: Arrays) -> list[np.ndarray]:
     """The outputs in evaluate mode: arrays, nested tables flattened in order.
 
@@ -51,8 +70,7 @@ def run(network: Any, inputs: Arrays) -> list[np.ndarray]:
     >>> [array.tolist() for array in run(net, np.array([3.0]))]
     [[9.0], [3.0]]
     """
-    network.evaluate()
-    with rl.no_grad():
+    with evaluating(network), rl.no_grad():
         return arrays_of(network.forward(activation(network, inputs)))
 
 
@@ -65,20 +83,27 @@ def gradients(
     Args:
         output_gradients: those of the outputs, in their order.
     """
-    from relume.converters.object_tree import walk
-
-    network.evaluate()
-    network.zeroGradParameters()
+    parameters, totals = network.parameters()
+    before = [total.clone() for total in totals]
     given = activation(network, inputs)
     remaining = iter(output_gradients)
-    output = network.forward(given)
-    gradient = nested.map_tensors(lambda t: rl.tensor(next(remaining)).to(t.dtype), output)
-    network.backward(given, gradient)
-    found = dict(zip(input_names(inputs), arrays_of(network.gradInput), strict=False))
-    places = {id(node.value): node.path for node in walk(network, skip_scratch=True)}
-    for parameter, total in zip(*network.parameters(), strict=True):
-        found[places.get(id(parameter), f"parameter {len(found)}")] = total.detach().numpy().copy()
+    with evaluating(network):
+        network.zeroGradParameters()
+        output = network.forward(given)
+        gradient = nested.map_tensors(lambda t: rl.tensor(next(remaining)).to(t.dtype), output)
+        network.backward(given, gradient)
+        found = dict(zip(input_names(inputs), arrays_of(network.gradInput), strict=False))
+    for name, total in zip(parameter_paths(network, parameters), totals, strict=True):
+        found[name] = total.detach().numpy().copy()
+    for total, value in zip(totals, before, strict=True):
+        total.copy_(value)
     return found
+
+
+def parameter_paths(network: Any, parameters: list[rl.Tensor]) -> list[str]:
+    """Where parameters are in a network: "modules.1.weight"."""
+    places = {id(node.value): node.path for node in reversed(walk(network))}
+    return [places.get(id(parameter), f"parameter {i}") for i, parameter in enumerate(parameters)]
 
 
 def input_names(inputs: Arrays, name: str = "input") -> list[str]:
@@ -104,8 +129,7 @@ def layers(network: Any, inputs: Arrays) -> dict[str, list[np.ndarray]]:
     >>> list(layers(net, np.array([3.0])))
     ['modules.1', 'modules.2', '']
     """
-    network.evaluate()
-    with rl.no_grad():
+    with evaluating(network), rl.no_grad():
         traced = trace(network, activation(network, inputs))
     return {layer_path(layer.name): [t.numpy() for t in layer.outputs.values()] for layer in traced}
 

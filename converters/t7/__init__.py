@@ -8,11 +8,10 @@ file; here it is told which Python classes to make. `saving.py` is the way back.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO
 
 from relume import _C
 from relume.converters.errors import FileFormatError
+from relume.converters.filling import Classes, fill, finder, variants_in
 from relume.converters.lua_function import LuaFunction
 from relume.converters.sniff import identify
 from relume.converters.t7.origins import origin, remember_origin
@@ -58,8 +58,6 @@ _C.t7_register(
 )
 
 _HEAD_BYTES = 4096  # enough to tell what a file is
-
-Classes = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -248,16 +246,16 @@ def _read(
     if long_size not in (None, 4, 8):
         raise ValueError(f"long_size is 4 or 8, or None to detect it; got {long_size!r}")
     with _collector_paused():
-        found = reader(long_size or 0, all, _finder(classes)) if size else None
+        found = reader(long_size or 0, all, finder(classes)) if size else None
     if found is None or _is_all_zeros(found, head):
         impostor = identify(head, size)
         raise FileFormatError(
             f"not a Torch7 file: it is {impostor.what}; {impostor.advice}", 0, "root", impostor.kind
         )
-    variants = _variants_in(found["unfilled"], classes or {})
+    variants = variants_in(found["unfilled"], classes or {})
     if variants:  # objects are of other classes than their names say: read again, as those
         with _collector_paused():
-            found = reader(long_size or 0, all, _finder({**variants, **(classes or {})}))
+            found = reader(long_size or 0, all, finder({**variants, **(classes or {})}))
         assert found is not None
     for value, name in found["from_gpu"]:
         remember_origin(value, name)
@@ -271,7 +269,7 @@ def _read(
         )
     root = found["objects"][0]
     for object_, fields, version in found["unfilled"]:
-        _fill(object_, fields, version, root)
+        fill(object_, fields, version, root)
     return TorchFile(
         objects=found["objects"],
         encoding=found["encoding"],
@@ -313,64 +311,6 @@ def _with_lua(classes: Classes | None, lua: Any) -> Classes | None:
     from relume.bridge.classes import classes_of
 
     return {**classes_of(lua), **(classes or {})}
-
-
-def _finder(classes: Classes | None) -> Callable[[str], Any]:
-    """Answers with the Python class for a Torch7 class name, or None."""
-    lookup = _layers().lookup
-
-    def find(name: str) -> Any:
-        if classes is not None and name in classes:
-            return None if classes[name] is TorchObject else classes[name]
-        return lookup(name)
-
-    return find
-
-
-def _variants_in(unfilled: list[tuple[Any, Any, float]], classes: Classes) -> dict[str, Any]:
-    """By class name, the classes that the fields of objects tell (see legacy_nn/registry.py)."""
-    variant_of = _layers().variant_of
-    found: dict[str, Any] = {}
-    for object_, fields, _ in unfilled:
-        name = getattr(object_, "torch_typename", "")
-        variant = None if name in classes else variant_of(name, fields)
-        if variant is not None:
-            found[name] = variant
-    return found
-
-
-def _layers() -> Any:
-    """The registry of legacy_nn, which needs this module itself."""
-    return importlib.import_module("relume.legacy_nn.registry")
-
-
-def _fill(object_: Any, fields: Any, version: float, root: Any) -> None:
-    load_fields = getattr(object_, "_load_fields", None)
-    try:
-        if load_fields is not None:
-            load_fields(fields, version)
-        else:
-            for name, value in fields.items():
-                setattr(object_, str(name), value)
-    except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
-        name = getattr(object_, "torch_typename", type(object_).__name__)
-        raise FileFormatError(
-            f"the fields of a {name} make no sense to its Python class: {error}. To look at the "
-            f"object without it: relume.load(path, classes={{{name!r}: relume.TorchObject}})",
-            0,
-            _path_to(object_, root),
-            "unsupported",
-        ) from error
-
-
-def _path_to(wanted: Any, root: Any) -> str:
-    """Where an object is in a tree whose layers may not have their fields yet."""
-    from relume.converters.object_tree import walk
-
-    for node in walk(root):
-        if node.value is wanted:
-            return f"root.{node.path}" if node.path else "root"
-    return "root"
 
 
 def _warn_of_left_over(file: TorchFile, path: str, stacklevel: int) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from relume.converters import t7
 from relume.converters.formats import Options, Refusal
+from relume.converters.weights.contents import contents_of, object_of
 
 
 def check(obj: Any) -> list[Refusal]:
@@ -15,6 +17,8 @@ def check(obj: Any) -> list[Refusal]:
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
+    if options.dtype:
+        obj = object_of(contents_of(obj, replace(options, everything=True), "t7"))
     with open(path, "wb", buffering=0) as stream:
         t7.write([obj], stream)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from relume import Tensor, from_numpy
 from relume.converters.object_tree import memory_of, walk
+from relume.converters.t7.arrays import Arrays
 
 __all__ = ["Weights", "collect", "named_tensors"]
 
@@ -22,11 +23,43 @@ class Weights:
         arrays: NumPy arrays on the tensors' memory.
         aliases: further names of the same tensors: alias -> name.
         root: the object that they are in.
+        tensors: the tensors by name; arrays of other libraries as tensors on their memory.
     """
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     root: Any = None
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    _names: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    _foreign: dict[int, tuple[Any, Tensor]] = field(default_factory=dict)
+    _adopting: Arrays = field(default_factory=Arrays)
+
+    def tensor_of(self, value: Any) -> Tensor | None:
+        """The tensor that a value is: relume's own, or an array of another library."""
+        if isinstance(value, Tensor):
+            return value
+        if id(value) in self._foreign:
+            return self._foreign[id(value)][1]
+        tensor = self._adopting.as_tensor(value)
+        if tensor is not None:
+            self._foreign[id(value)] = (value, tensor)
+        return tensor
+
+    def name_of(self, tensor: Tensor) -> str | None:
+        """The name of the array that has a tensor's elements."""
+        return self._names.get(memory_of(tensor))
+
+    def add(self, path: str, tensor: Tensor) -> None:
+        """Takes a tensor in, under its path or as an alias."""
+        name = path or "tensor"
+        while name in self.tensors or name in self.aliases:  # keys 1 and "1" have the same path
+            name += "_"
+        first = self._names.setdefault(memory_of(tensor), name)
+        if first != name:
+            self.aliases[name] = first
+            return
+        self.tensors[name] = tensor
+        self.arrays[name] = tensor.detach().numpy()
 
 
 def collect(root: Any, *, everything: bool = False) -> Weights:
@@ -37,7 +70,7 @@ def collect(root: Any, *, everything: bool = False) -> Weights:
     the same elements.
 
     Args:
-        root: what `relume.load` returned.
+        root: what `relume.load` returned; arrays of NumPy and PyTorch in it are tensors too.
         everything: take the buffers, gradients and outputs too.
 
     >>> import relume as rl
@@ -47,24 +80,17 @@ def collect(root: Any, *, everything: bool = False) -> Weights:
     (['encoder'], {'decoder': 'encoder'})
     """
     weights = Weights(root=root)
-    names: dict[tuple[Any, ...], str] = {}
-    used: set[str] = set()
     for node in walk(root, skip_scratch=not everything):
-        if not isinstance(node.value, Tensor) or node.value.numel() == 0:
-            continue
-        name = node.path or "tensor"
-        while name in used:  # keys 1 and "1" of one table have the same path
-            name += "_"
-        used.add(name)
-        first = names.setdefault(memory_of(node.value), name)
-        if first == name:
-            weights.arrays[name] = node.value.detach().numpy()
-        else:
-            weights.aliases[name] = first
+        tensor = weights.tensor_of(node.value)
+        if tensor is not None and tensor.numel():
+            weights.add(node.path, tensor)
     return weights
 
 
 def named_tensors(arrays: Mapping[str, np.ndarray], aliases: Mapping[str, str]) -> dict[str, Any]:
     """Tensors by name on the memory of arrays; an alias is the same tensor."""
     tensors = {name: from_numpy(array) for name, array in arrays.items()}
-    return {**tensors, **{alias: tensors[name] for alias, name in aliases.items()}}
+    return {
+        **tensors,
+        **{alias: tensors[name] for alias, name in aliases.items() if name in tensors},
+    }

@@ -1,4 +1,8 @@
-"""Weights as an HDF5 file: a group per step of the path; aliases are hard links."""
+"""Weights as an HDF5 file: a group per step of the path; aliases are hard links.
+
+Groups have the class and the plain fields of their object as attributes. The description is an
+attribute of the root, in parts: HDF5 keeps no attribute above 64 kB.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,90 @@ from typing import Any
 
 import numpy as np
 
-from relume.converters.formats import Options, Refusal
-from relume.converters.weights.collecting import collect, named_tensors
+from relume.converters.errors import FileFormatError
+from relume.converters.formats import Options
+from relume.converters.object_tree import Node, class_name, key_text, walk
+from relume.converters.weights.contents import Contents, check, contents_of, object_of
+from relume.converters.weights.description import KEY
 
+__all__ = ["check", "load", "read", "write"]
 
-def check(obj: Any) -> list[Refusal]:
-    """Nothing is refused: what is no tensor is left out."""
-    return []
+PART = 32_000  # characters of an attribute
+PATH = "path"  # attribute of a data set: its name, where the place is not the same
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
     import h5py
 
-    weights = collect(obj, everything=options.everything)
-    with h5py.File(path, "w") as file:
-        for name, array in weights.arrays.items():
-            file.create_dataset(place_of(name), data=array).attrs["path"] = name
+    contents = contents_of(obj, options, "hdf5")
+    place = keras_place if options.layout == "keras" else place_of
+    with h5py.File(path, "w", track_order=True) as file:
+        for name, array in contents.arrays.items():
+            file.create_dataset(place(name), data=array).attrs[PATH] = name
             options.progress(1)
-        for alias, name in weights.aliases.items():
-            if place_of(alias) not in file:
-                file[place_of(alias)] = file[place_of(name)]
+        for alias, name in contents.aliases.items():
+            if place(alias) not in file:
+                file[place(alias)] = file[place(name)]
+        if options.layout == "keras":
+            name_keras_layers(file, list(contents.arrays))
+        else:
+            describe_groups(file, obj)
+        for number, start in enumerate(range(0, len(contents.description), PART)):
+            file.attrs[f"{KEY}_{number}"] = contents.description[start : start + PART]
+
+
+def describe_groups(file: Any, obj: Any) -> None:
+    """Writes the classes and plain fields of objects that have a group."""
+    for node in walk(obj, skip_scratch=True):
+        place = place_of(node.path) or "/"
+        if place in file and node.same_as is None and hasattr(file[place], "keys"):
+            file[place].attrs["class"] = class_name(node.value)
+            for name, value in plain_fields(node).items():
+                file[place].attrs[name] = value
+
+
+def plain_fields(node: Node) -> dict[str, Any]:
+    """The numbers, booleans and short strings of an object, by name."""
+    return {
+        key_text(key): value
+        for key, value in node.values.items()
+        if isinstance(value, (bool, float))
+        or (isinstance(value, int) and abs(value) < 2**63)
+        or (isinstance(value, str) and len(value) < PART and "\0" not in value and value.isascii())
+    }
 
 
 def load(path: Path) -> Any:
-    """The tensors by name."""
+    """The object in the file; of a file of other tools, the arrays by name."""
+    return object_of(read(path))
+
+
+def read(path: Path) -> Contents:
+    """Everything in the file.
+
+    Raises:
+        FileFormatError: it is no such file, or a damaged one.
+    """
     import h5py
 
     arrays: dict[str, np.ndarray] = {}
 
     def visit(place: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            arrays[item.attrs.get("path", place)] = item[()]
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf":
+            arrays[str(item.attrs.get(PATH, place))] = item[()]
 
-    with h5py.File(path, "r") as file:
-        file.visititems(visit)
-    return named_tensors(arrays, {})
+    try:
+        with h5py.File(path, "r") as file:
+            file.visititems(visit)
+            parts = [key for key in file.attrs if key.startswith(f"{KEY}_")]
+            description = "".join(file.attrs[f"{KEY}_{i}"] for i in range(len(parts)))
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # h5py raises whatever its library met
+        reason = FileFormatError(f"no HDF5 file, or a damaged one: {error}", kind="hdf5")
+        reason.filename = str(path)
+        raise reason from error
+    return Contents({name: np.asarray(array) for name, array in arrays.items()}, {}, description)
 
 
 def place_of(name: str) -> str:
@@ -51,3 +104,28 @@ def place_of(name: str) -> str:
     'modules/1/weight'
     """
     return name.replace("/", "\\").replace(".", "/")
+
+
+# ---- as Keras lays its files of weights out: a group per layer, which names its weights ----
+
+
+def keras_place(name: str) -> str:
+    """
+    >>> keras_place("modules.1.kernel")
+    'modules.1/modules.1/kernel:0'
+    """
+    layer, _, leaf = name.replace("/", "\\").rpartition(".")
+    layer = layer or "root"
+    return f"{layer}/{layer}/{leaf}:0"
+
+
+def name_keras_layers(file: Any, names: list[str]) -> None:
+    """Writes the lists of layers and of their weights that Keras reads."""
+    weights: dict[str, list[bytes]] = {}
+    for name in names:
+        layer, _, inner = keras_place(name).partition("/")
+        weights.setdefault(layer, []).append(inner.encode())
+    file.attrs["layer_names"] = [layer.encode() for layer in weights]
+    file.attrs["backend"] = b"tensorflow"
+    for layer, inner_names in weights.items():
+        file[layer].attrs["weight_names"] = inner_names

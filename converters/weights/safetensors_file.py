@@ -1,4 +1,4 @@
-"""Weights as a safetensors file; the aliases are JSON in its metadata."""
+"""Weights as a safetensors file; what else there is to say is text in its metadata."""
 
 from __future__ import annotations
 
@@ -7,27 +7,33 @@ from pathlib import Path
 from typing import Any
 
 from relume.converters import safetensors
-from relume.converters.formats import Options, Refusal
-from relume.converters.weights.collecting import collect, named_tensors
+from relume.converters.formats import Options
+from relume.converters.weights.contents import Contents, aliases_in, check, contents_of, object_of
+from relume.converters.weights.description import KEY
+
+__all__ = ["check", "load", "read", "write"]
 
 ALIASES = "aliases"
 
 
-def check(obj: Any) -> list[Refusal]:
-    """Nothing is refused: what is no tensor is left out."""
-    return []
-
-
 def write(obj: Any, path: Path, options: Options) -> None:
-    weights = collect(obj, everything=options.everything)
-    metadata = {"format": "relume"}
-    if weights.aliases:
-        metadata[ALIASES] = json.dumps(weights.aliases)
-    safetensors.write(path, weights.arrays, metadata)
-    options.progress(len(weights.arrays))
+    contents = contents_of(obj, options, "safetensors")
+    metadata = {"format": "relume", KEY: contents.description}
+    if contents.aliases:
+        metadata[ALIASES] = json.dumps(contents.aliases)
+    safetensors.write(path, contents.arrays, metadata, options.progress)
 
 
 def load(path: Path) -> Any:
-    """The tensors by name."""
+    """The object in the file; of a file of other tools, the tensors by name."""
+    return object_of(read(path))
+
+
+def read(path: Path) -> Contents:
+    """Everything in the file.
+
+    Raises:
+        SafetensorsError: it is no such file, or a damaged one.
+    """
     arrays, metadata = safetensors.read(path)
-    return named_tensors(arrays, json.loads(metadata.get(ALIASES, "{}")))
+    return Contents(arrays, aliases_in(metadata.get(ALIASES, "{}")), metadata.get(KEY, ""))

@@ -9,16 +9,16 @@ import relume as rl
 from relume import legacy_nn as nn
 
 
-@pytest.mark.parametrize("ending", ["npz", "safetensors"])
-def test_weights_come_back_as_a_table_of_tensors(tmp_path, ending):
+@pytest.mark.parametrize("ending", ["npz", "safetensors", "h5"])
+def test_a_file_of_weights_gives_the_network_back(tmp_path, ending):
     net = nn.Sequential().add(nn.Linear(3, 4)).add(nn.Linear(4, 4)).add(nn.Linear(4, 4))
     net.get(3).share(net.get(2), "weight")
     rl.convert(net, tmp_path / f"net.{ending}")
     report = rl.convert(tmp_path / f"net.{ending}", tmp_path / "net.t7")
     assert (report.format, report.verified) == ("t7", True)
-    table = rl.load(tmp_path / "net.t7")
-    assert table["modules.1.weight"].tolist() == net.get(1).weight.tolist()
-    assert table["modules.3.weight"] is table["modules.2.weight"]
+    again = rl.load(tmp_path / "net.t7")
+    assert again.get(1).weight.tolist() == net.get(1).weight.tolist()
+    assert again.get(3).weight is again.get(2).weight
 
 
 def test_files_of_other_tools(tmp_path):

@@ -1,0 +1,572 @@
+"""What a network may take: kinds of inputs, worked out from the layers at its beginning.
+
+Nothing here runs a layer. A layer that says what it needs (the columns of a Linear's weight, the
+planes of a convolution) gives candidates; one that changes shapes turns the candidates of what
+follows it round; and the rest is tried in `inputs.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from relume.legacy_nn.types import sizes_of
+
+__all__ = ["Candidate", "Numbers", "generic", "sizes_inside", "wanted"]
+
+MOST = 400  # candidates of one network
+USUAL_SIDES = (32, 28, 16, 64, 96, 224, 128, 112, 48, 8, 20, 227, 231, 256, 299, 192, 160)
+SIDES = dict.fromkeys([*USUAL_SIDES, *range(4, 65)])  # of images; networks may take only one
+STEPS = 5  # of sequences
+FEW = 5  # candidates that are combined with those of other inputs
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A tensor to be made.
+
+    Attributes:
+        shape: its sizes.
+        largest: 0 for numbers around zero; otherwise whole numbers from 1 to it.
+    """
+
+    shape: tuple[int, ...]
+    largest: int = 0
+
+    def __str__(self) -> str:
+        size = "x".join(map(str, self.shape)) or "one number"
+        return f"{size} of 1..{self.largest}" if self.largest else size
+
+
+Candidate = Any  # Numbers, or a list of candidates for a table
+
+
+def wanted(module: Any) -> list[Candidate]:
+    """What a module may take, the likeliest first; an empty list when nothing tells.
+
+    >>> from relume import legacy_nn as nn
+    >>> net = nn.Sequential().add(nn.Tanh()).add(nn.Linear(3, 2))
+    >>> [str(candidate) for candidate in wanted(net)]
+    ['2x3', '3', '2x5x3']
+    """
+    return unique(itertools.islice(in_a_row([module]), MOST))
+
+
+def unique(candidates: Iterable[Candidate]) -> list[Candidate]:
+    found = {repr(candidate): candidate for candidate in candidates}
+    return list(found.values())
+
+
+def of_module(module: Any) -> Iterable[Candidate]:
+    for cls in type(module).__mro__:
+        rule = RULES.get(vars(cls).get("torch_typename", ""))
+        if rule is not None:
+            return rule(module)
+    return of_unknown(module)
+
+
+def of_unknown(module: Any) -> Iterable[Candidate]:
+    """A class without a rule: from what its fields are called, its weight, or what it holds."""
+    size = number(module, "inputSize") or number(module, "input_size")
+    if size:
+        return features(size)
+    inner = list(children(module))
+    if inner:
+        return in_a_row(inner)
+    weight = getattr(module, "weight", None)
+    shape: tuple[int, ...] = getattr(weight, "shape", ())
+    if len(shape) == 2:
+        return features(shape[1])
+    return planes(shape[1]) if len(shape) == 4 else ()
+
+
+def number(module: Any, name: str) -> int:
+    value = getattr(module, "__dict__", {}).get(name)
+    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
+
+
+def children(module: Any) -> list[Any]:
+    return module.children() if hasattr(module, "children") else []
+
+
+# ---- kinds of inputs ----
+
+
+def features(count: int) -> list[Candidate]:
+    return [Numbers(shape) for shape in ((2, count), (count,), (2, STEPS, count))]
+
+
+def frames(count: int, least: int = 1) -> list[Candidate]:
+    long = max(3 * least, STEPS)
+    return [Numbers((2, long, count)), Numbers((long, count)), Numbers((2, 40, count))]
+
+
+def planes(count: int) -> list[Candidate]:
+    """Batches of images, single ones, and ones wide enough for text."""
+    return [
+        *(Numbers((2, count, side, side)) for side in SIDES),
+        *(Numbers((count, side, side)) for side in USUAL_SIDES),
+        *(Numbers((2, count, 32, side)) for side in (100, 160)),
+    ]
+
+
+def volumes(count: int) -> list[Candidate]:
+    sizes = (
+        (2, count, 8, 8, 8),
+        (2, count, 16, 16, 16),
+        (count, 8, 8, 8),
+        (2, count, 16, 112, 112),
+    )
+    return [Numbers(size) for size in sizes]
+
+
+def indices(count: int) -> list[Candidate]:
+    return [Numbers(shape, count) for shape in ((2, STEPS), (STEPS,), (STEPS, 2), (2,), (1,))]
+
+
+# ---- several layers ----
+
+
+def in_a_row(layers: list[Any]) -> Iterable[Candidate]:
+    """What the first of some layers takes that follow one another."""
+    for position, layer in enumerate(layers):
+        name = getattr(layer, "torch_typename", "")
+        turn = TURNS.get(name)
+        if turn is not None:
+            return turn(layer, list(in_a_row(layers[position + 1 :])))
+        found = list(of_module(layer))
+        if found or name not in TRANSPARENT:
+            return found
+    return []
+
+
+def of_sequential(module: Any) -> Iterable[Candidate]:
+    return in_a_row(children(module))
+
+
+def of_branches(module: Any) -> Iterable[Candidate]:
+    """All children get the same input: what any of them wants, in turn."""
+    found = [list(of_module(child)) for child in children(module)]
+    known = sorted((f for f in found if f), key=len)
+    return itertools.chain.from_iterable(known)
+
+
+def of_parallel_table(module: Any) -> Iterable[Candidate]:
+    """Each child its element."""
+    return combined([list(of_module(child)) for child in children(module)])
+
+
+def combined(found: list[list[Candidate]]) -> Iterable[Candidate]:
+    """Tables whose elements come from these lists: equal lists give equal elements. Where nothing
+    is known stands what is known elsewhere, as the states of recurrent cells are of one size."""
+    known = [candidates for candidates in found if candidates]
+    kinds = unique_lists(known)
+    states = [c for candidates in kinds for c in candidates[:FEW] if is_float(c)] or generic()
+    for chosen in itertools.product(*[candidates[:FEW] for candidates in kinds]):
+        of_kind = dict(zip(map(repr, kinds), chosen, strict=True))
+        table = [of_kind.get(repr(candidates)) for candidates in found]
+        if None not in table:
+            yield table
+            continue
+        for state in unique([*filter(is_float, reversed(chosen)), *states]):
+            yield [state if element is None else element for element in table]
+
+
+def unique_lists(lists: list[list[Candidate]]) -> list[list[Candidate]]:
+    return list({repr(candidates): candidates for candidates in lists}.values())
+
+
+def is_float(candidate: Candidate) -> bool:
+    return isinstance(candidate, Numbers) and not candidate.largest
+
+
+def of_parallel(module: Any) -> Iterable[Candidate]:
+    inner = children(module)
+    found = list(of_module(inner[0])) if inner else []
+    place = number(module, "inputDimension") - 1
+    return [inserted(candidate, place, len(inner)) for candidate in found or generic()]
+
+
+def of_map_table(module: Any) -> Iterable[Candidate]:
+    return [[candidate] * 2 for candidate in in_a_row(children(module)[:1]) or generic()]
+
+
+def of_sequencer(module: Any) -> Iterable[Candidate]:
+    steps = list(in_a_row(children(module)[:1])) or generic()
+    tables = [[candidate] * 3 for candidate in steps]
+    tensors = [inserted(candidate, 0, 3) for candidate in steps]
+    return itertools.chain.from_iterable(zip(tables, tensors, strict=True))
+
+
+def of_graph(module: Any) -> Iterable[Candidate]:
+    """A gModule: for each input, what the first layer behind it wants."""
+    steps = module.steps()
+    start = next((step for step in steps if not step.sources), None)
+    if start is None:
+        return []
+    if number(module, "nInputs") <= 1:
+        return behind(start, steps)
+    whole = {start.index}  # nodes that pass the whole table on
+    found: dict[int, list[Candidate]] = {}
+    for step in steps:
+        if len(step.sources) == 1 and step.sources[0] in whole:
+            if step.select is not None:
+                found.setdefault(int(step.select), list(behind(step, steps)))
+            elif step.data.get("module") is None:
+                whole.add(step.index)
+    return combined([found.get(place, []) for place in range(1, number(module, "nInputs") + 1)])
+
+
+def behind(step: Any, steps: list[Any]) -> Iterable[Candidate]:
+    """What the layers that get a node's value want; layers that keep shapes are passed."""
+    waiting, seen = [step], {step.index}
+    while waiting:
+        current = waiting.pop(0)
+        for taker in steps:
+            if current.index not in taker.sources or taker.index in seen:
+                continue
+            seen.add(taker.index)
+            layer = taker.data.get("module")
+            name = getattr(layer, "torch_typename", "")
+            if len(taker.sources) == 1 and layer is not None:
+                found = list(in_a_row([layer]))
+                if found and name not in TURNS:
+                    return found
+            if layer is None or name in TRANSPARENT or len(taker.sources) > 1 or name in TURNS:
+                waiting.append(taker)
+    return []
+
+
+def generic() -> list[Candidate]:
+    """For layers that take anything."""
+    shapes = ((2, 4), (4,), (2, 3, 4), (2, 3, 8, 8), (3, 8, 8), (4, 4), (2, 4, 4, 4, 4))
+    return [Numbers(shape) for shape in shapes]
+
+
+def sizes_inside(network: Any) -> list[Candidate]:
+    """For a network whose beginning tells nothing: the sizes of parameters anywhere in it."""
+    parameters, _ = network.parameters()
+    sizes = [size for parameter in parameters for size in reversed(parameter.shape) if size > 1]
+    found = [features(size) for size in list(dict.fromkeys(sizes))[:12]]
+    return [candidate for candidates in zip(*found, strict=True) for candidate in candidates]
+
+
+def tables(count: int, shapes: Iterable[tuple[int, ...]]) -> list[Candidate]:
+    return [[Numbers(shape)] * count for shape in shapes]
+
+
+# ---- layers that change shapes: candidates of what follows, turned round ----
+
+
+def inserted(candidate: Candidate, place: int, size: int) -> Candidate:
+    """A candidate with one more dimension."""
+    if isinstance(candidate, list):
+        return [inserted(element, place, size) for element in candidate]
+    shape = list(candidate.shape)
+    shape.insert(place if place >= 0 else len(shape) + place + 1, size)
+    return Numbers(tuple(shape), candidate.largest)
+
+
+def with_more_dimensions(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    """Select, SplitTable, Mean, ...: one dimension more, somewhere."""
+    place = number(layer, "dimension") - 1
+    for candidate in following or generic():
+        known = [place] if place >= 0 else [0, 1, -1]
+        for size, where in itertools.product((STEPS, 2), dict.fromkeys([*known, 0, 1])):
+            yield inserted(candidate, where, size)
+
+
+def of_new_shape(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    """View and Reshape: anything with as many elements, and what follows as it is."""
+    sizes = [size for size in sizes_of(layer.size) if size > 0] if hasattr(layer, "size") else []
+    count = 1
+    for size in sizes:
+        count *= size
+    if sizes:
+        yield from (Numbers(shape) for shape in ((2, count), (count,), (2, *sizes), tuple(sizes)))
+        side = round(count**0.5)
+        if side * side == count:
+            yield from (
+                Numbers((2, side, side)),
+                Numbers((2, 1, side, side)),
+                Numbers((side, side)),
+            )
+        for planes_count in (3, 4, 16):
+            side = round((count / planes_count) ** 0.5)
+            if side * side * planes_count == count:
+                yield Numbers((2, planes_count, side, side))
+    for candidate in following:
+        yield candidate
+        if isinstance(candidate, Numbers):
+            yield inserted(candidate, 0, 2)
+
+
+def of_transpose(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    pairs = [sizes_of(pair) for pair in getattr(layer, "permutations", [])]
+    for candidate in following or generic():
+        if isinstance(candidate, Numbers):
+            shape = list(candidate.shape)
+            for first, second in reversed(pairs):
+                if max(first, second) <= len(shape):
+                    shape[first - 1], shape[second - 1] = shape[second - 1], shape[first - 1]
+            yield Numbers(tuple(shape), candidate.largest)
+
+
+def of_unsqueeze(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    place = number(layer, "pos") - 1
+    for candidate in following or generic():
+        if isinstance(candidate, Numbers) and len(candidate.shape) > max(place, 0):
+            yield Numbers(
+                (*candidate.shape[:place], *candidate.shape[place + 1 :]), candidate.largest
+            )
+        yield candidate
+
+
+def of_narrow(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    place = number(layer, "dimension") - 1
+    least = number(layer, "index") + max(int(getattr(layer, "length", 1)), 1)
+    for candidate in following or generic():
+        if isinstance(candidate, Numbers) and len(candidate.shape) > place >= 0:
+            yield resized(candidate, place, max(candidate.shape[place], least))
+        yield candidate
+
+
+def from_table(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    """CAddTable, JoinTable, ...: a table of what follows."""
+    for candidate in following or generic():
+        yield [candidate, candidate]
+        yield [candidate] * 3
+
+
+def of_join(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    """JoinTable: parts that make up what follows."""
+    place = number(layer, "dimension") - 1
+    for candidate in following or generic():
+        if isinstance(candidate, Numbers) and 0 <= place < len(candidate.shape):
+            size = candidate.shape[place]
+            for first in {max(size // 2, 1), 1, size - 1}:
+                sizes = [first, size - first]
+                parts = [resized(candidate, place, n) for n in sizes if n > 0]
+                yield parts
+            yield [resized(candidate, place, 1)] * size if size < 10 else [candidate]
+
+
+def resized(candidate: Numbers, place: int, size: int) -> Numbers:
+    shape = list(candidate.shape)
+    shape[place] = size
+    return Numbers(tuple(shape), candidate.largest)
+
+
+def of_select_table(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
+    place = getattr(layer, "index", 1)
+    count = max(abs(int(place)), 2)
+    for candidate in following or generic():
+        yield [candidate] * count
+
+
+Turn = Callable[[Any, list[Candidate]], Iterable[Candidate]]
+TURNS: dict[str, Turn] = {
+    **dict.fromkeys(("nn.View", "nn.Reshape"), of_new_shape),
+    **dict.fromkeys(
+        ("nn.Select", "nn.SplitTable", "nn.Mean", "nn.Sum", "nn.Max", "nn.Min", "nn.Squeeze"),
+        with_more_dimensions,
+    ),
+    "nn.Transpose": of_transpose,
+    "nn.Unsqueeze": of_unsqueeze,
+    "nn.Narrow": of_narrow,
+    **dict.fromkeys(
+        """nn.CAddTable nn.CSubTable nn.CMulTable nn.CDivTable nn.CMaxTable nn.CMinTable
+        nn.FlattenTable nn.ReverseTable""".split(),
+        from_table,
+    ),
+    "nn.JoinTable": of_join,
+    "nn.SelectTable": of_select_table,
+}
+TRANSPARENT = frozenset(
+    """nn.Identity nn.Copy nn.Contiguous nn.Dropout nn.SpatialDropout nn.VolumetricDropout nn.ReLU
+    nn.ReLU6 nn.Threshold nn.Tanh nn.Sigmoid nn.HardTanh nn.SoftMax nn.LogSoftMax nn.LeakyReLU
+    nn.ELU nn.PReLU nn.Square nn.Sqrt nn.Power nn.Abs nn.Exp nn.Log nn.Clamp nn.MulConstant
+    nn.AddConstant nn.Mul nn.Add nn.CMul nn.CAdd nn.SoftPlus nn.SoftSign nn.SpatialZeroPadding
+    nn.SpatialReflectionPadding nn.SpatialReplicationPadding nn.SpatialPadding nn.Padding
+    nn.SpatialMaxPooling nn.SpatialAveragePooling nn.SpatialUpSamplingNearest nn.Normalize
+    nn.SpatialUpSamplingBilinear nn.SpatialCrossMapLRN nn.GradientReversal nn.WhiteNoise
+    nn.MaskZero nn.TrimZero nn.PrintSize nn.Convert nn.Bottle nn.L1Penalty nn.SpatialPadding
+    nn.SpatialCrossResponseNormalization nn.ImageTransformer nn.TotalVariation""".split()
+)
+
+
+# ---- layers that say what they take ----
+
+Rule = Callable[[Any], Iterable[Candidate]]
+
+
+def columns_of(module: Any) -> Iterable[Candidate]:
+    weight = module.weight if module.weight.numel() else module.v
+    return features(weight.shape[1])
+
+
+def planes_of(module: Any) -> Iterable[Candidate]:
+    return planes(number(module, "nInputPlane"))
+
+
+def two(*shapes: tuple[int, ...]) -> Rule:
+    return lambda module: tables(2, shapes)
+
+
+def of_bilinear(module: Any) -> Iterable[Candidate]:
+    sizes = module.weight.shape
+    return [[Numbers((2, sizes[1])), Numbers((2, sizes[2]))]]
+
+
+def of_partial(module: Any) -> Iterable[Candidate]:
+    weight = module.weight if module.weight is not None else module.network.get(1).weight
+    return features(weight.shape[1])
+
+
+def of_map_convolution(module: Any) -> Iterable[Candidate]:
+    return planes(number(module, "nInputPlane") or int(module.connTable[:, 0].max().item()))
+
+
+def of_frames(module: Any) -> Iterable[Candidate]:
+    return frames(number(module, "inputFrameSize"), number(module, "kW"))
+
+
+def of_normalization(module: Any) -> Iterable[Candidate]:
+    return features(module.running_mean.shape[0])
+
+
+def of_plane_normalization(module: Any) -> Iterable[Candidate]:
+    return planes(module.running_mean.shape[0])
+
+
+def of_volume_normalization(module: Any) -> Iterable[Candidate]:
+    return volumes(module.running_mean.shape[0])
+
+
+def of_local_normalization(module: Any) -> Iterable[Candidate]:
+    return planes(number(module, "nInputPlane") or number(module, "nInputPlanes") or 1)
+
+
+def of_mixture(module: Any) -> Iterable[Candidate]:
+    return [[Numbers((2, 3)), [Numbers((2, 4))] * 3]]
+
+
+def of_lookup(module: Any) -> Iterable[Candidate]:
+    return indices(module.weight.shape[0])
+
+
+def of_one_hot(module: Any) -> Iterable[Candidate]:
+    return indices(number(module, "outputSize"))
+
+
+def of_recurrent(module: Any) -> Iterable[Candidate]:
+    size = number(module, "inputSize") or number(module, "inputsize")
+    if size:
+        return [Numbers((2, size)), Numbers((size,)), Numbers((STEPS, 2, size))]
+    return of_unknown(module)
+
+
+def of_step(module: Any) -> Iterable[Candidate]:
+    """A recurrent network around a module for one step: what that takes beside the state."""
+    inner = vars(module).get("inputModule") or vars(module).get("recurrentModule")
+    found = list(in_a_row([inner])) if inner is not None else []
+    return [candidate[0] if isinstance(candidate, list) else candidate for candidate in found]
+
+
+def of_whole_sequence(module: Any) -> Iterable[Candidate]:
+    names = ("inputSize", "inputsize", "input_dim", "inputDim")
+    size = next(filter(None, (number(module, name) for name in names)), 0)
+    return [Numbers((STEPS, 2, size)), Numbers((2, STEPS, size)), Numbers((STEPS, size))]
+
+
+def of_local_planes(module: Any) -> Iterable[Candidate]:
+    shape = (number(module, "nInputPlane"), number(module, "iH"), number(module, "iW"))
+    return [Numbers((2, *shape)), Numbers(shape)]
+
+
+def of_sparse(module: Any) -> Iterable[Candidate]:
+    """Pairs of a position and a value per sample, as whole numbers will do."""
+    size = module.weight.shape[1]
+    return [Numbers((3, 2), size), [Numbers((3, 2), size)] * 2]
+
+
+def of_index_linear(module: Any) -> Iterable[Candidate]:
+    size = module.weight.shape[0]
+    return [[Numbers((3,), size), Numbers((3,))], [[Numbers((3,), size)], [Numbers((3,))]]]
+
+
+RULES: dict[str, Rule] = {
+    "nn.Sequential": of_sequential,
+    **dict.fromkeys(("nn.Concat", "nn.ConcatTable", "nn.DepthConcat"), of_branches),
+    "nn.ParallelTable": of_parallel_table,
+    "nn.Parallel": of_parallel,
+    "nn.MapTable": of_map_table,
+    "nn.gModule": of_graph,
+    **dict.fromkeys(("nn.Sequencer", "nn.BiSequencer", "nn.Repeater"), of_sequencer),
+    **dict.fromkeys(
+        ("nn.Linear", "nn.LinearWeightNorm", "nn.Cosine", "nn.HashedLinear"), columns_of
+    ),
+    "nn.Euclidean": lambda m: features(m.weight.shape[0]),
+    "nn.WeightedEuclidean": lambda m: features(m.weight.shape[0]),
+    "nn.PartialLinear": of_partial,
+    "nn.SparseLinear": of_sparse,
+    "nn.IndexLinear": of_index_linear,
+    "nn.CAddTensorTable": lambda m: [[Numbers((2, 4)), [Numbers((2, 4))] * 2]],
+    "nn.Bilinear": of_bilinear,
+    "nn.Add": lambda m: features(m.bias.numel()),
+    "nn.PReLU": lambda m: [
+        *planes(number(m, "nOutputPlane")),
+        *features(number(m, "nOutputPlane")),
+    ],
+    "nn.AddConstant": lambda m: (
+        features(m.constant_scalar.numel()) if hasattr(m.constant_scalar, "numel") else []
+    ),
+    "nn.CMul": lambda m: [Numbers((2, *m.weight.shape)), Numbers(tuple(m.weight.shape))],
+    "nn.CAdd": lambda m: [Numbers((2, *m.bias.shape)), Numbers(tuple(m.bias.shape))],
+    **dict.fromkeys(
+        """nn.SpatialConvolution nn.SpatialConvolutionMM nn.SpatialFullConvolution
+        nn.SpatialDilatedConvolution nn.SpatialDepthWiseConvolution
+        nn.SpatialSubSampling""".split(),
+        planes_of,
+    ),
+    "nn.SpatialConvolutionLocal": of_local_planes,
+    **dict.fromkeys(
+        ("nn.SpatialConvolutionMap", "nn.SpatialFullConvolutionMap"), of_map_convolution
+    ),
+    **dict.fromkeys(
+        ("nn.TemporalConvolution", "nn.TemporalRowConvolution", "nn.TemporalSubSampling"), of_frames
+    ),
+    **dict.fromkeys(
+        ("nn.VolumetricConvolution", "nn.VolumetricFullConvolution"),
+        lambda m: volumes(number(m, "nInputPlane")),
+    ),
+    "nn.BatchNormalization": of_normalization,
+    "nn.SpatialBatchNormalization": of_plane_normalization,
+    "nn.VolumetricBatchNormalization": of_volume_normalization,
+    **dict.fromkeys(
+        """nn.SpatialContrastiveNormalization nn.SpatialSubtractiveNormalization
+        nn.SpatialDivisiveNormalization nn.SpatialNormalization""".split(),
+        of_local_normalization,
+    ),
+    "nn.LookupTable": of_lookup,
+    **dict.fromkeys(("nn.OneHot", "OneHot"), of_one_hot),
+    **dict.fromkeys(
+        "nn.DotProduct nn.CosineDistance nn.PairwiseDistance nn.CrossResponse".split(),
+        two((2, 4), (4,)),
+    ),
+    "nn.MM": two((3, 4, 4), (4, 4)),
+    "nn.MV": lambda m: [[Numbers((2, 4, 4)), Numbers((2, 4))], [Numbers((4, 4)), Numbers((4,))]],
+    "nn.MixtureTable": of_mixture,
+    "nn.Index": lambda m: [[Numbers((4, 4)), Numbers((3,), 4)]],
+    "nn.NarrowTable": lambda m: tables(number(m, "offset") + number(m, "length"), [(2, 4)]),
+    "nn.ZipTable": lambda m: [[[Numbers((2, 4))] * 2] * 2],
+    "nn.ZipTableOneToMany": lambda m: [[Numbers((2, 4)), [Numbers((2, 4))] * 2]],
+    "nn.PixelShuffle": lambda m: planes(2 * number(m, "upscaleFactor") ** 2),
+    **dict.fromkeys(("nn.SeqLSTM", "nn.SeqGRU", "nn.SeqBRNN", "cudnn.RNN"), of_whole_sequence),
+    **dict.fromkeys(("nn.Recurrent", "nn.Recurrence"), of_step),
+    "nn.AbstractRecurrent": of_recurrent,
+    "nn.SpatialLinear": lambda m: planes(m.weight.shape[1]),
+    "nn.SpatialGlimpse": lambda m: [[Numbers((2, 3, 20, 20)), Numbers((2, 2))]],
+}

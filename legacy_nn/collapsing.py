@@ -13,9 +13,10 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.clones import find_clones, things_in
 from relume.legacy_nn.copying import contents
-from relume.legacy_nn.module import Module, gradient_name_of
+from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
+from relume.legacy_nn.rnn.step_clone import shared_clone
 
 
 class CellUse(Module):
@@ -128,6 +129,10 @@ class CellUse(Module):
         self.cell.clearState()
         return super().clearState()
 
+    def _in_file(self) -> Any:
+        """What files have in its place: a clone of the cell, which shares its parameters."""
+        return shared_clone(self.cell)
+
     def __str__(self) -> str:
         return str(self.cell)
 
@@ -171,7 +176,7 @@ def has_steps(cell: Any) -> bool:
 def expand_clones(root: Any) -> Any:
     """The opposite of `collapse_clones`: every use becomes a clone, as Torch7 wants them.
 
-    Do this before writing a file for Torch7, which has no `CellUse`.
+    Files get clones in any case: Torch7 has no `CellUse`.
 
     >>> from relume import legacy_nn as nn
     >>> cell = nn.Linear(3, 3)
@@ -186,17 +191,8 @@ def expand_clones(root: Any) -> Any:
             cell = value.cell
             is_first = id(cell) not in expanded
             expanded.add(id(cell))
-            replacements[id(value)] = cell if is_first else cell.clone(*shared_names(cell))
+            replacements[id(value)] = cell if is_first else shared_clone(cell)
     return replace_everywhere(root, replacements)
-
-
-def shared_names(cell: Any) -> list[str]:
-    """The names of all parameters and gradients in a cell."""
-    names: dict[str, None] = {}
-    for part in cell.walk():
-        for name in getattr(part, "parameter_names", ()):
-            names[name] = names[gradient_name_of(name)] = None
-    return list(names)
 
 
 def replace_everywhere(root: Any, replacements: dict[int, Any]) -> Any:

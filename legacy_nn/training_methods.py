@@ -121,23 +121,20 @@ class TrainingMethods:
                     limit_norms(parameter, dim, limit)
 
     def sharedClone(self, shareParams: bool = True, shareGradParams: bool = True) -> Any:
-        """A copy that shares the parameters and their gradients with the original.
+        """A copy that shares parameters, running statistics and gradients with the original.
+
+        Args:
+            shareParams: False for parameters and running statistics of its own.
+            shareGradParams: False for gradients of its own.
 
         >>> from relume import legacy_nn as nn
         >>> net = nn.Sequential().add(nn.Linear(2, 1))
         >>> net.sharedClone().get(1).weight is net.get(1).weight
         True
         """
-        parameters, gradients = self.parameters()  # type: ignore[attr-defined]
-        tensors = (parameters if shareParams else []) + (gradients if shareGradParams else [])
-        shared = {id(tensor) for tensor in tensors}
-        names = {
-            name
-            for module in self.listModules()  # type: ignore[attr-defined]
-            for name, value in vars(module).items()
-            if id(value) in shared
-        }
-        return self.clone(*sorted(names))  # type: ignore[attr-defined]
+        from relume.legacy_nn.rnn.step_clone import shared_clone
+
+        return shared_clone(self, shareParams, shareGradParams)
 
     def outside(self, insize: Any) -> tuple[int, ...]:
         """The size of the output for an input of a size.

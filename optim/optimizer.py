@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -143,6 +144,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        moved = False
         with no_grad():
             for group in self.param_groups:
                 parameters, gradients = [], []
@@ -152,10 +154,25 @@ class Optimizer:
                         parameters.append(parameter)
                         gradients.append(gradient)
                 if parameters:
+                    moved = True
                     self._update(group, parameters, gradients)
+        if not moved:
+            self._warn_of_a_vain_step()
         for hook in list(self._post_hooks.values()):
             hook(self, (closure,), {})
         return loss
+
+    def _warn_of_a_vain_step(self) -> None:
+        """Says why nothing moved when no backward pass could have changed that."""
+        if any(p.requires_grad for group in self.param_groups for p in group["params"]):
+            return
+        warnings.warn(
+            "the step changed nothing: no parameter has a gradient, and none has requires_grad. "
+            "Layers of legacy_nn get .grad through net(x) and backward() of the loss; after "
+            "Torch7's net.forward and net.backward, take steps with legacy_nn.optim or "
+            "updateParameters",
+            stacklevel=3,
+        )
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]

@@ -53,18 +53,23 @@ class ObjectForms:
     ) -> None:
         self._names = {cls: name for name, cls in (classes or {}).items()}
         self._keep_gpu_types = keep_gpu_types
+        self._made: list[Any] = []  # alive while identities matter
 
     def form_of(self, value: Any) -> ObjectForm:
         """The form of an object.
 
         A class may say its fields in a method `_save_fields`; else they are its attributes. Its
-        version is its attribute `torch_version`.
+        version is its attribute `torch_version`. A method `_in_file` may give another object to
+        be written in its place.
 
         Raises:
             TypeError: nobody knows how to write it; the message says what may be done.
         """
         if isinstance(value, TorchObject):
             return self._form_of_unknown(value)
+        if hasattr(type(value), "_in_file"):
+            value = value._in_file()
+            self._made.append(value)
         typename = self._names.get(type(value)) or getattr(value, "torch_typename", None)
         if not isinstance(typename, str) or isinstance(value, type):
             raise TypeError(refusal(value))

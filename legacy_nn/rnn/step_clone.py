@@ -26,12 +26,20 @@ def step_clone(module: Any) -> Any:
     return copying.clone(module, kept=list(_shared_by_steps(module, keeps_recurrent=True)))
 
 
-def shared_clone(module: Any) -> Any:
-    """A copy that shares parameters, their gradients and running statistics, all modules new."""
-    return copying.clone(module, kept=list(_shared_by_steps(module, keeps_recurrent=False)))
+def shared_clone(module: Any, parameters: bool = True, gradients: bool = True) -> Any:
+    """A copy with new modules only, which share tensors with those of the original.
+
+    Args:
+        parameters: share parameters and running statistics.
+        gradients: share the gradients of the parameters.
+    """
+    kept = _shared_by_steps(module, False, parameters, gradients)
+    return copying.clone(module, kept=list(kept))
 
 
-def _shared_by_steps(module: Any, keeps_recurrent: bool) -> Iterator[Any]:
+def _shared_by_steps(
+    module: Any, keeps_recurrent: bool, parameters: bool = True, gradients: bool = True
+) -> Iterator[Any]:
     waiting = [module]
     while waiting:
         module = waiting.pop()
@@ -40,15 +48,21 @@ def _shared_by_steps(module: Any, keeps_recurrent: bool) -> Iterator[Any]:
         if keeps_recurrent and module.keeps_its_steps:
             yield module
             continue
-        yield from shared_tensors(module).values()
+        yield from shared_tensors(module, parameters, gradients).values()
         waiting.extend(module.children())
 
 
-def shared_tensors(module: Any) -> dict[str, Tensor]:
+def shared_tensors(
+    module: Any, parameters: bool = True, gradients: bool = True
+) -> dict[str, Tensor]:
     """The tensors of one module, by field, that all its step clones share."""
     names = [name for name in module.parameter_names if getattr(module, name) is not None]
-    shared = {name: getattr(module, name) for name in names}
-    shared.update({gradient_name_of(name): module._gradient(name) for name in names})
+    shared: dict[str, Tensor] = {}
+    if gradients:
+        shared.update({gradient_name_of(name): module._gradient(name) for name in names})
+    if not parameters:
+        return shared
+    shared.update({name: getattr(module, name) for name in names})
     for name in module.statistics_names:  # they belong to all steps too
         value = module.__dict__.get(name)
         if isinstance(value, Tensor):

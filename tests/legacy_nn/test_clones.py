@@ -111,6 +111,23 @@ def test_expanded_clones_are_modules_of_torch7_again():
     assert net.getParameters()[0].numel() == 2 * (9 + 3)
 
 
+@pytest.mark.parametrize("options", [{}, {"format": "ascii"}, {"compact": True}])
+def test_files_of_collapsed_networks_hold_clones(options, tmp_path):
+    rl.manual_seed(2)
+    inputs = [rl.randn([3, 6], dtype=rl.float64) for _ in range(5)]
+    net = nn.collapse_clones(unrolled(4, 6))
+    expected = net.forward(inputs)
+    rl.save(net, tmp_path / "net.t7", **options)
+    loaded = rl.load(tmp_path / "net.t7")
+    assert not loaded.find_modules("nn.CellUse")
+    (clones,) = nn.find_clones(loaded)
+    assert len(clones) == 4
+    assert len({id(module) for module in loaded.listModules()}) == len(loaded.listModules())
+    assert len(loaded.find_modules("nn.Linear")) == 4 * len(cell(6).find_modules("nn.Linear"))
+    assert rl.allclose(loaded.forward(inputs), expected, atol=1e-12)
+    assert isinstance(net.find_modules("nn.CellUse")[0], nn.CellUse)  # as it was
+
+
 def test_modules_that_only_look_alike_are_no_clones():
     a = nn.Linear(3, 3)
     assert not nn.find_clones([a, a.clone()])  # own parameters

@@ -68,6 +68,20 @@ def test_backward_of_the_protocol_begins_anew_too():
     assert net.weight.tolist()[0] == [before[0] - 0.5, before[1] - 1]
 
 
+def test_a_step_after_the_protocol_alone_says_that_it_changed_nothing():
+    net, x = nn.Linear(2, 1), rl.tensor([[1.0, 2.0]], dtype=rl.float64)
+    optimizer = optim.Adam(net.parameters()[0])
+    before = net.weight.tolist()
+    net.forward(x)
+    net.backward(x, rl.ones(1, 1, dtype=rl.float64))
+    with pytest.warns(UserWarning, match=r"take steps with legacy_nn\.optim"):
+        optimizer.step()
+    assert net.weight.tolist() == before
+    net(x).sum().backward()
+    optimizer.step()  # the modern face needs no warning
+    assert net.weight.tolist() != before
+
+
 def test_without_zero_grad_both_faces_add_up():
     net, x = nn.Linear(2, 1), rl.tensor([[1.0, 2.0]], dtype=rl.float64)
     net.forward(x)

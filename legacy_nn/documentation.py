@@ -47,8 +47,8 @@ here (own), or the class's name (name). A *base* computes nothing itself. ONNX e
 LAYOUTS = """
 ## Old layouts
 
-What files of older versions leave out or write differently, and what it means today. Loading
-upgrades in memory.
+What changed in the fields of classes, when (by the public repositories), and what files from before
+mean. Loading upgrades in memory; saving writes the fields of today.
 
 """
 
@@ -157,14 +157,19 @@ def table(columns: list[str], lines: Sequence[tuple[str, ...]]) -> str:
     return "\n".join([*head, *("| " + " | ".join(line) + " |" for line in lines)]) + "\n"
 
 
-def layout_rows() -> Iterator[tuple[str, str, str]]:
-    """Class, what a file has or lacks, what it means."""
-    names = dict.fromkeys([*layouts.DEFAULTS, *layouts.UPGRADES])
-    for name in sorted(names):
-        for field, value in layouts.DEFAULTS.get(name, {}).items():
-            yield f"`{name}`", f"no `{field}`", lua_text(value)
-        for upgrade in layouts.UPGRADES.get(name, ()):
-            yield f"`{name}`", "", first_sentence(upgrade)
+def layout_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Class, when it changed, the fields that files have since, what files without them mean."""
+    for name in sorted(layouts.CHANGES):
+        for change in layouts.CHANGES[name]:
+            means = (
+                lua_text(change.default)
+                if change.upgrade is None
+                else first_sentence(change.upgrade)
+            )
+            fields = ", ".join(
+                f"`{field}`" if " " not in field else field for field in change.fields.split(", ")
+            )
+            yield f"`{name}`", change.since, fields, means
 
 
 def lua_text(value: Any) -> str:
@@ -178,7 +183,9 @@ def page() -> str:
     columns = ["class", *Row._fields[1:]]
     counts = f"{len(found)} classes.\n\n"
     parts = [BEGINNING, counts, table(columns, lines), LAYOUTS]
-    return "".join([*parts, table(["class", "in the file", "means"], list(layout_rows()))])
+    return "".join(
+        [*parts, table(["class", "since", "files have", "files without"], list(layout_rows()))]
+    )
 
 
 def main() -> None:

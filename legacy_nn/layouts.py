@@ -1,121 +1,24 @@
-"""Fields of files as today's layers expect them: old layouts are upgraded on load.
-
-`DEFAULTS` says, per class, what a field is when a file does not have it (most are class
-attributes already, so that a file that is written back stays as it was). `UPGRADES` holds
-functions for what takes more than a default.
-"""
+"""Fields of files as today's layers expect them: old layouts are upgraded on load."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
+from relume.legacy_nn import layout_changes
 from relume.legacy_nn.criterion import Criterion
+from relume.legacy_nn.layout_changes import Change
 from relume.legacy_nn.rnn import layouts as rnn_layouts
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 
-# The first SpatialAveragePooling gave sums; only later ones say `divide`.
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "nn.Threshold": {"threshold": 1e-6, "val": 0, "inplace": False},
-    "nn.ReLU": {"threshold": 0, "val": 0, "inplace": False},
-    "nn.LeakyReLU": {"inplace": False},
-    "nn.ELU": {"inplace": False},
-    "nn.HardTanh": {"min_val": -1, "max_val": 1, "inplace": False},
-    "nn.Sqrt": {"eps": 0},
-    "nn.Replicate": {"dim": 1},
-    "nn.Dropout": {"v2": False},
-    "nn.SpatialMaxPooling": {"padW": 0, "padH": 0, "ceil_mode": False},
-    "nn.SpatialAveragePooling": {
-        "padW": 0,
-        "padH": 0,
-        "ceil_mode": False,
-        "count_include_pad": True,
-        "divide": False,
-    },
-    "nn.SpatialConvolution": {"padW": 0, "padH": 0},
-    "nn.SpatialConvolutionMM": {"dW": 1, "dH": 1},
-    "nn.SpatialFullConvolution": {"adjW": 0, "adjH": 0, "padW": 0, "padH": 0},
-    "nn.TemporalMaxPooling": {"dW": 1},
-    "nn.ClassNLLCriterion": {"ignoreIndex": -100, "sizeAverage": True},
-    "nn.LookupTable": {"paddingValue": 0},
-    "nn.BatchNormalization": {"affine": True, "eps": 1e-5, "momentum": 0.1},
-    "nn.SpatialBatchNormalization": {"affine": True, "eps": 1e-5, "momentum": 0.1},
-    "nn.Mean": {"sizeAverage": True, "squeeze": True},
-    "nn.Sum": {"sizeAverage": False, "squeeze": True},
-    "nn.MM": {"transA": False, "transB": False},
-    "nn.Padding": {"value": 0, "index": 1},
-}
-
-
-def padding_of_one_number(layer: Any, fields: dict) -> None:
-    """Old convolutions and poolings: `padding` for both directions."""
-    padding = fields.get("padding")
-    if padding is not None and not isinstance(padding, (Tensor, Table)):
-        for name in ("padW", "padH"):
-            if fields.get(name) is None:
-                fields[name] = padding
-
-
-def variance_from_std(layer: Any, fields: dict) -> None:
-    """Old batch normalisation kept running_std = 1 / sqrt(var + eps)."""
-    std = fields.pop("running_std", None)
-    if std is not None and "running_var" not in fields:
-        fields["running_var"] = 1 / (std * std) - fields.get("eps", 1e-5)
-
-
-def add_target_buffers(layer: Any, fields: dict) -> None:
-    """What a criterion of today has from its constructor."""
-    typename = fields.get("_type") or "torch.DoubleTensor"
-    dtype = dtype_of(typename)
-    fields.setdefault("output_tensor", rl.zeros((1,), dtype=dtype))
-    fields.setdefault("total_weight_tensor", rl.ones((1,), dtype=dtype))
-    fields.setdefault("target", rl.zeros((1,), dtype=rl.int64))
-
-
-def count_view_elements(layer: Any, fields: dict) -> None:
-    """Old views had only their size."""
-    if "numElements" not in fields and "size" in fields:
-        from relume.legacy_nn.shape_layers import product
-        from relume.legacy_nn.types import sizes_of
-
-        fields["numElements"] = product(n for n in sizes_of(fields["size"]) if n >= 0)
-
-
-def count_graph_inputs(layer: Any, fields: dict) -> None:
-    """Old graphs do not say how many inputs they have: as many as the input node has children."""
-    if "nInputs" not in fields and "innode" in fields:
-        inner = fields["innode"]
-        children = getattr(inner, "children", None)
-        parts = list(children) if isinstance(children, Table) else []
-        if len(parts) == 1:
-            count = parts[0].data.get("nSplitOutputs")
-            fields["nInputs"] = count if count is not None else 1
-        else:
-            fields["nInputs"] = max(1, len(parts))
-
-
-def negative_scale(layer: Any, fields: dict) -> None:
-    """The LeakyReLU of waifu2x, from before nn had one."""
-    if fields.get("negval") is None and fields.get("negative_scale") is not None:
-        fields["negval"] = fields["negative_scale"]
-
-
-# Per class, and all classes below it: what to do with the fields of a file.
-UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
-    "nn.SpatialConvolution": [padding_of_one_number],
-    "nn.SpatialFullConvolution": [padding_of_one_number],
-    "nn.SpatialMaxPooling": [padding_of_one_number],
-    "nn.SpatialAveragePooling": [padding_of_one_number],
-    "nn.BatchNormalization": [variance_from_std],
-    "nn.LeakyReLU": [negative_scale],
-    "nn.ClassNLLCriterion": [add_target_buffers],
-    "nn.View": [count_view_elements],
-    "nn.gModule": [count_graph_inputs],
-    **rnn_layouts.UPGRADES,
-}
+# What changed, by class. Most defaults are class attributes already, so that a file that is
+# written back stays as it was.
+CHANGES: dict[str, list[Change]] = {}
+for _change in (*layout_changes.CHANGES, *rnn_layouts.CHANGES):
+    CHANGES.setdefault(_change.typename, []).append(_change)
 # Fields that Torch7 writes only when they are something else.
 LEFT_OUT: dict[str, dict[str, Any]] = {
     "nn.Repeater": {"_remember": "neither"},
@@ -128,17 +31,24 @@ PARAMETERS = ("weight", "bias", "running_mean", "running_var")
 BUFFERS = ("output", "gradInput", "gradWeight", "gradBias", "running_mean", "running_var")
 
 
+@cache
+def changes_of(cls: type) -> tuple[Change, ...]:
+    """What changed in a class and in those it is made from, the most special first."""
+    names = [vars(base).get("torch_typename", "") for base in cls.__mro__]
+    return tuple(change for name in names for change in CHANGES.get(name, ()))
+
+
 def load_fields(module: Any, fields: dict) -> None:
     """Gives a module that a file described its fields, in today's layout."""
     fields = dict(fields)
-    for cls in reversed(type(module).__mro__):
-        name = vars(cls).get("torch_typename", "")
-        for upgrade in UPGRADES.get(name, ()):
-            upgrade(module, fields)
-    for cls in type(module).__mro__:
-        for name, value in DEFAULTS.get(vars(cls).get("torch_typename", ""), {}).items():
-            if fields.get(name) is None:
-                fields[name] = value
+    cls: Any = type(module)
+    changes = changes_of(cls)
+    for change in reversed(changes):  # those of the most general class first
+        if change.upgrade is not None:
+            change.upgrade(module, fields)
+    for change in changes:
+        if change.upgrade is None and fields.get(change.fields) is None:
+            fields[change.fields] = change.default
     for name in LISTS:
         if isinstance(fields.get(name), Table):
             fields[name] = list(fields[name])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from relume.converters.table import Table
+from relume.legacy_nn.layout_changes import Change
 from relume.legacy_nn.rnn.abstract_recurrent import STEP_TABLES, AbstractRecurrent
 from relume.legacy_nn.rnn.dropout import Dropout
 from relume.legacy_nn.rnn.recurrence import Recursor
@@ -60,14 +60,13 @@ def dropout_of_rnn(layer: Any, fields: dict) -> None:
         layer.__class__ = Dropout
 
 
-# Per class, and all classes below it: what to do with the fields of a file.
-UPGRADES: dict[str, list[Callable[[Any, dict], None]]] = {
-    "nn.AbstractRecurrent": [complete_recurrent],
-    "nn.Sequencer": [complete_sequencer],
-    "nn.Repeater": [complete_sequencer],
-    "nn.SeqLSTM": [complete_sequence_layer],
-    "nn.SeqGRU": [complete_sequence_layer],
-    "nn.SequencerCriterion": [complete_stepwise_criterion],
-    "nn.RepeaterCriterion": [complete_stepwise_criterion],
-    "nn.Dropout": [dropout_of_rnn],
-}
+CHANGES = [
+    Change("nn.AbstractRecurrent", "2015-03", "step, rho, its tables", upgrade=complete_recurrent),
+    Change("nn.Dropout", "2016-02", "lazy", upgrade=dropout_of_rnn),
+    Change("nn.Sequencer", "2015-10", "module, _remember", upgrade=complete_sequencer),
+    Change("nn.Repeater", "2015-10", "module, _remember", upgrade=complete_sequencer),
+    Change("nn.SeqLSTM", "2016-04", "first states, _remember", upgrade=complete_sequence_layer),
+    Change("nn.SeqGRU", "2016-04", "first states, _remember", upgrade=complete_sequence_layer),
+    Change("nn.SequencerCriterion", "2017-05", "clones", upgrade=complete_stepwise_criterion),
+    Change("nn.RepeaterCriterion", "2017-05", "clones", upgrade=complete_stepwise_criterion),
+]

@@ -27,7 +27,7 @@ _START = b"""
 local folder, library = ...
 package.path = folder .. '/?.lua;' .. folder .. '/?/init.lua;' .. package.path
 package.preload['relume.library'] = function() return library end
-table.insert(package.loaders, 1, require 'relume.absent')
+loadfile(folder .. '/relume/searchers.lua')(folder).install()
 return require 'relume.bridge', require 'relume.graph'
 """
 

@@ -26,6 +26,7 @@ function lfs.currentdir() return files.current_folder() end
 function lfs.mkdir(path) return files.make_folder(path) end
 function lfs.rmdir(path) return files.remove_folder(path) end
 function lfs.touch(path, ...) return files.touch(path, ...) end
+function lfs.link(old, new, symbolic) return files.make_link(old, new, symbolic or false) end
 
 function lfs.chdir(path)
    local done, reason = files.change_folder(path)

@@ -18,6 +18,7 @@ __all__ = [
     "home",
     "list_folder",
     "make_folder",
+    "make_link",
     "normalize",
     "platform_name",
     "real_path",
@@ -73,6 +74,11 @@ def make_folder(path: str, parents: bool = False) -> Any:
     if parents:
         return _attempt(lambda: os.makedirs(path, exist_ok=True))
     return _attempt(os.mkdir, path)
+
+
+def make_link(target: str, path: str, symbolic: bool) -> Any:
+    """Makes a link to a file."""
+    return _attempt(os.symlink if symbolic else os.link, target, path)
 
 
 def remove_folder(path: str) -> Any:

@@ -19,6 +19,7 @@ from relume.converters.pytorch.rules import Code, rule_of
 from relume.converters.pytorch.statements import Body, Value, identifier
 from relume.converters.torch_object import TorchObject
 from relume.legacy_nn.container import Sequential
+from relume.legacy_nn.criterion import Criterion
 
 __all__ = ["Builder", "Scope"]
 
@@ -112,6 +113,10 @@ class Builder:
         """A class that does what a layer does."""
         source = ClassSource(name, description(module))
         scope = Scope(self, source)
+        if isinstance(module, Criterion) and isinstance(made, Call):
+            source.inputs = ("x", "target")
+            source.lines = [f"return self.{scope.attribute(made, module)}(x, target)"]
+            return source
         if isinstance(made, Call):
             result = scope.apply(made, scope.body.input, module)
         else:

@@ -23,6 +23,7 @@ class ClassSource:
         ties: statements after the layers are made, for weights that are shared.
         name: given when all classes are known.
         parameters: names of the constructor's arguments.
+        inputs: names of what forward takes.
     """
 
     def __init__(self, hint: str, documentation: str) -> None:
@@ -33,6 +34,7 @@ class ClassSource:
         self.ties: list[str] = []
         self.name = hint
         self.parameters: tuple[str, ...] = ()
+        self.inputs: tuple[str, ...] = ("x",)
 
     def text(self) -> list[str]:
         """Its lines."""
@@ -45,7 +47,7 @@ class ClassSource:
             body += [f"self.{name} = {call_text(call)}" for name, call in self.attributes.items()]
             body += self.ties
             lines += [line for statement in body for line in fold(statement, INDENT * 2)]
-        lines += ["", f"{INDENT}def forward(self, x):"]
+        lines += ["", f"{INDENT}def forward(self, {', '.join(self.inputs)}):"]
         lines += [line for statement in self.lines for line in fold(statement, INDENT * 2)]
         return lines
 

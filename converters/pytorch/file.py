@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -103,6 +104,12 @@ def activation(network: Any, inputs: Arrays, requires_grad: bool = False) -> Any
     return tensor
 
 
+def apply(network: Any, given: Any) -> Any:
+    """What a network gives; a loss takes {input, target}."""
+    takes_two = "target" in inspect.signature(network.forward).parameters
+    return network(*given) if takes_two else network(given)
+
+
 def flat(output: Any) -> list[Any]:
     """The tensors of nested tuples, in order."""
     if isinstance(output, (list, tuple)):
@@ -124,7 +131,7 @@ def run(path: Path, inputs: Arrays) -> list[np.ndarray]:
 
     network = load_module(path).load()
     with torch.no_grad():
-        return arrays_of(network(activation(network, inputs)))
+        return arrays_of(apply(network, activation(network, inputs)))
 
 
 def gradients(
@@ -138,7 +145,7 @@ def gradients(
 
     network = load_module(path).load()
     given = activation(network, inputs, requires_grad=True)
-    outputs = flat(network(given))
+    outputs = flat(apply(network, given))
     pairs = [
         (value, torch.from_numpy(np.array(gradient)).to(value.dtype).reshape(value.shape))
         for value, gradient in zip(outputs, output_gradients, strict=True)
@@ -173,5 +180,5 @@ def layers(path: Path, inputs: Arrays) -> dict[str, list[np.ndarray]]:
         if name in old:
             module.register_forward_hook(note(old[name]))
     with torch.no_grad():
-        found[""] = arrays_of(network(activation(network, inputs)))
+        found[""] = arrays_of(apply(network, activation(network, inputs)))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from relume.converters.pytorch.layers import Call
 from relume.converters.pytorch.rules import Code, rule
 from relume.converters.pytorch.statements import Value, identifier
 from relume.legacy_nn.graph_nodes import name_of
@@ -81,8 +80,3 @@ def just_table(layer: Any, around: Any) -> Code:
 @rule("nngraph.JustElement")
 def just_element(layer: Any, around: Any) -> Code:
     return Code(lambda scope, value: scope.body.element(value, 0))
-
-
-@rule("nn.ModuleFromCriterion", "nn.CriterionTable")
-def criterion(layer: Any, around: Any) -> Call:
-    return Call("FromCriterion", {"criterion": around.call(layer.criterion)}, 1)

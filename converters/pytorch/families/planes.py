@@ -45,6 +45,17 @@ for _row in PADDINGS:
     add_padding(*_row)
 
 
+@rule("nn.SpatialPadding")
+def constant_padding(layer: Any, around: Any) -> Call:
+    if (layer.y_dim, layer.x_dim) != (2, 3):
+        raise Cannot("it pads other dimensions than the last two")
+    names = ("left", "right", "top", "bottom")
+    arguments: dict[str, Any] = dict(zip(names, sides(layer, *PLANE_SIDES), strict=True))
+    if layer.val:
+        arguments["value"] = float(layer.val)
+    return Call("CropOrPad2d", arguments, 4)
+
+
 # ---- other sizes ----
 
 

@@ -145,6 +145,12 @@ def gru_step(layer: Any) -> Call:
     return Call("StepGRU", arguments, 2, weights(layer, "weight", "bias"))
 
 
+def gate_cell(helper: str, inputs: int, hidden: int, layer: Any) -> Call:
+    """A cell whose weight and bias are those of a layer."""
+    arguments = {"input_size": inputs, "hidden_size": hidden}
+    return Call(helper, arguments, 2, weights(layer, "weight", "bias"))
+
+
 @rule("nn.StepLSTM")
 def step_lstm(layer: Any, around: Any) -> Call:
     return lstm_step(layer)

@@ -405,3 +405,15 @@ class SequenceDropout(Recurrent):
             mask.bernoulli_(1 - self.p)
             self.state = mask / (1 - self.p) if self.scales else mask
         return x * self.state
+
+
+class VanillaStep(nn.Module):
+    """One step of a simple recurrent layer, (x, state) to the state."""
+
+    def __init__(self, input_size, hidden_size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(input_size + hidden_size, hidden_size))
+        self.bias = nn.Parameter(torch.zeros(hidden_size))
+
+    def forward(self, x):
+        return (torch.cat(x, -1) @ self.weight + self.bias).tanh()

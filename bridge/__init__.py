@@ -8,8 +8,22 @@
 
 from __future__ import annotations
 
+from relume.bridge.comparison import Difference, Report
 from relume.bridge.errors import LuaError
+from relume.bridge.layers import LuaLayer
+from relume.bridge.porting import check, swap
 from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
 from relume.bridge.runtime import Lua
 
-__all__ = ["Lua", "LuaError", "LuaFunction", "LuaObject", "LuaTable"]
+__all__ = [
+    "Difference",
+    "Lua",
+    "LuaError",
+    "LuaFunction",
+    "LuaLayer",
+    "LuaObject",
+    "LuaTable",
+    "Report",
+    "check",
+    "swap",
+]

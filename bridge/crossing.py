@@ -13,8 +13,9 @@ import numpy as np
 
 import relume as rl
 from relume import _C
-from relume.bridge import graphs
-from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, Proxy
+from relume.bridge import graphs, python_layers
+from relume.bridge.layers import LuaCriterionProxy, LuaLayer
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, PlainObject, Proxy
 
 if TYPE_CHECKING:
     from relume.bridge.runtime import Lua
@@ -85,7 +86,17 @@ def _encode_proxy(lua: Lua, value: Proxy) -> tuple[bytes, Any]:
     return b"v", value._reference
 
 
+def _encode_layer(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    return b"q", Handle(python_layers.side_of(value))
+
+
+def _encode_side(lua: Lua, value: python_layers.Side) -> tuple[bytes, Any]:
+    return b"q", Handle(value)
+
+
 def _encode_graph(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    if python_layers.stays_here(lua, value):
+        return _encode_layer(lua, value)
     return b"v", graphs.to_lua(lua, value)
 
 
@@ -110,6 +121,10 @@ _ENCODERS: dict[type, Callable[[Lua, Any], tuple[bytes, Any]]] = {
     LuaFunction: _encode_proxy,
     LuaTable: _encode_proxy,
     LuaObject: _encode_proxy,
+    PlainObject: _encode_proxy,
+    LuaLayer: _encode_proxy,
+    python_layers.Side: _encode_side,
+    LuaCriterionProxy: _encode_proxy,
 }
 _FUNCTION_TYPES = (
     type(lambda: None),
@@ -130,6 +145,8 @@ def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[bytes, Any]]:
         return _encode_number
     if graphs.is_structure(value):
         return _encode_graph
+    if isinstance(value, rl.nn.Module):
+        return _encode_layer
     if isinstance(value, _FUNCTION_TYPES):
         return _encode_function
     return _encode_object
@@ -187,9 +204,12 @@ _DECODERS: dict[int, Callable[[Lua, Any], Any]] = {  # by letter
     ord("s"): lambda lua, address: _C.adopt_storage(address),
     ord("l"): LuaTable,
     ord("c"): LuaObject,
+    ord("m"): LuaLayer,
+    ord("k"): LuaCriterionProxy,
     ord("f"): LuaFunction,
     ord("o"): lambda lua, handle: handle.target,
     ord("x"): lambda lua, handle: handle.target,
+    ord("q"): lambda lua, handle: handle.target.original,
     ord("i"): lambda lua, digits: int(digits),
 }
 

@@ -26,6 +26,8 @@ _PAIRS_PER_CALL = 500  # far below the number of arguments that Lua takes
 
 def is_structure(value: Any) -> bool:
     """Is this a container, or an object of a Torch class, that is rebuilt on the Lua side?"""
+    if hasattr(value, "_reference"):  # it lives there
+        return False
     return isinstance(value, (dict, list, tuple, Table, TorchObject)) or _is_torch_object(value)
 
 
@@ -59,6 +61,7 @@ def _entries(value: Any) -> list[tuple[Any, Any]]:
 def to_lua(lua: Lua, root: Any) -> Any:
     """Builds `root` and all that it holds in Lua; returns lupa's reference to it."""
     from relume.bridge.crossing import encode
+    from relume.bridge.python_layers import stays_here
 
     numbers = {id(root): 1}
     queue = [root]
@@ -72,7 +75,7 @@ def to_lua(lua: Lua, root: Any) -> Any:
             if value is None or isinstance(value, LuaFunctionRecord):
                 continue
             for part in (key, value):
-                if is_structure(part):
+                if is_structure(part) and not stays_here(lua, part):
                     number = numbers.get(id(part))
                     if number is None:
                         queue.append(part)
@@ -113,8 +116,8 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
         else:
             fields_there = _plain_keys(lua, kinds, values)
             variant = legacy_nn.registry.variant_of(typename, fields_there)
-            cls = variant or legacy_nn.lookup(typename)
-            objects[number] = object.__new__(cls) if cls else TorchObject(typename)
+            cls: Any = variant or legacy_nn.lookup(typename) or lua._class_in_lua(typename)
+            objects[number] = cls.__new__(cls) if cls else TorchObject(typename)
     fields: dict[int, dict[Any, Any]] = {}
     for number, _, kinds, values in found:
         parts = [

@@ -35,6 +35,13 @@ class Proxy:
     def __hash__(self) -> int:
         return hash(self._operate("pointer"))
 
+    def _for_file(self) -> Any:
+        """What a writer of files sees."""
+        return self.to_python()
+
+    def to_python(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} has no form outside Lua")
+
     def __reduce__(self) -> Any:
         raise TypeError(
             f"a {type(self).__name__} lives in its Lua runtime and cannot be pickled or copied; "
@@ -201,7 +208,10 @@ class LuaObject(Proxy):
     ('nn.Tanh', [0.0, 0.0])
     """
 
-    __slots__ = ("__weakref__", "_reference", "_runtime")
+    __slots__ = ()
+
+    def __new__(cls, runtime: Lua, reference: Any) -> LuaObject:
+        return object.__new__(PlainObject if cls is LuaObject else cls)
 
     def __init__(self, runtime: Lua, reference: Any):
         _set(self, "_runtime", runtime)
@@ -244,3 +254,9 @@ class LuaObject(Proxy):
         Its structure is copied, its tensors are shared.
         """
         return graphs.to_python(self._runtime, self)
+
+
+class PlainObject(LuaObject):
+    """A `LuaObject` that is no layer."""
+
+    __slots__ = ("__weakref__", "_reference", "_runtime")

@@ -18,6 +18,7 @@ from relume import _C
 from relume.bridge.crossing import Handle, decode, decode_all, encode_all
 from relume.bridge.errors import LuaError, note_lua_stack
 from relume.bridge.proxies import LuaTable
+from relume.converters import t7
 
 __all__ = ["Lua"]
 
@@ -70,6 +71,8 @@ class Lua:
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
         }
         self._interrupt: BaseException | None = None
+        self._defined: set[str] = set()  # classes that Lua code has defined
+        self._made_classes: dict[str, type] = {}
         self._kept: dict[int, list[Any]] = {}
         self._returned: dict[int, Any] = {}
         _install_callbacks(bridge[b"python"], self)
@@ -189,6 +192,22 @@ class Lua:
         """A function of graph.lua, with values as lupa carries them."""
         self._operation("same")
         return self._graph_functions[name](*args)
+
+    def _defines(self, typename: str) -> bool:
+        """Has Lua code defined this class? The package that it is named after is loaded first."""
+        if typename not in self._defined and self._operate("defines", typename):
+            self._defined.add(typename)
+        return typename in self._defined
+
+    def _class_in_lua(self, typename: str) -> type | None:
+        """A Python class for one that only Lua code has; None if that has none either."""
+        if not self._defines(typename):
+            return None
+        if typename not in self._made_classes:
+            from relume.bridge.classes import make_class
+
+            self._made_classes[typename] = make_class(self, typename)
+        return self._made_classes[typename]
 
     def _keep_alive(self, value: Any) -> None:
         """Holds a temporary of this thread until Lua has taken a reference of its own."""
@@ -325,10 +344,14 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     def load(owner: Lua, path: bytes) -> Any:
         return rl.load(os.fsdecode(path))
 
+    def loads(owner: Lua, data: bytes) -> Any:
+        return t7.loads(data)
+
     def import_module(owner: Lua, name: bytes) -> Any:
         return importlib.import_module("relume.bridge.packages." + name.decode())
 
     python[b"load"] = guarded(load)
+    python[b"loads"] = guarded(loads)
     python[b"import"] = guarded(import_module)
     python[b"call"] = guarded(call)
     python[b"get"] = guarded(get)

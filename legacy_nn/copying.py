@@ -64,6 +64,8 @@ def clone(root: Any, shared_fields: tuple[str, ...] = (), kept: Iterable[Any] = 
         known = copies.get(id(value))
         if known is not None:
             return known
+        if hasattr(type(value), "_copy"):  # it is more than its fields
+            return copies.setdefault(id(value), value._copy(shared_fields))
         if isinstance(value, Storage):
             return copies.setdefault(id(value), value.tensor().clone().storage())
         if isinstance(value, tuple):

@@ -51,6 +51,7 @@ class Writer:
         self._arrays = arrays
         self._forms = forms
         self._indices: dict[Any, int] = {}
+        self._foreign: dict[Any, Any] = {}  # objects of other languages
         self._count = 0
         self._kept: list[Any] = []  # made while writing; their ids must not be given again
         self._open: list[tuple[Any, Iterator[Any]]] = []  # containers and what is left of them
@@ -131,6 +132,13 @@ class Writer:
         if upvalues is None:
             self._kept.append(upvalues := Table())
         self._open.append((function, iter((upvalues,))))
+
+    def _write_foreign(self, value: Any) -> None:
+        """An object of another language: its form here, made once."""
+        form = self._foreign.get(value)
+        if form is None:
+            form = self._foreign[value] = value._for_file()
+        _method_of(type(form))(self, form)
 
     def _write_object(self, value: Any) -> None:
         tensor = self._arrays.as_tensor(value)
@@ -301,7 +309,10 @@ def _method_of(cls: type) -> Callable[[Writer, Any], None]:
     method = _methods.get(cls)
     if method is None:
         found = (method for base, method in METHODS if issubclass(cls, base))
-        method = _methods[cls] = next(found, Writer._write_object)
+        method = next(found, Writer._write_object)
+        if hasattr(cls, "_for_file"):
+            method = Writer._write_foreign
+        _methods[cls] = method
     return method
 
 

@@ -1,4 +1,5 @@
 -- nn.Module: the protocol that every layer follows.
+local class = require 'torch.class'
 local cuda = require 'relume.cuda'
 
 local Module = torch.class 'nn.Module'
@@ -194,6 +195,8 @@ local function deep_copy(value, seen)
       return seen[key]
    elseif type(value) == 'table' then
       if seen[value] then return seen[value] end
+      local mt = getmetatable(value)
+      if mt and class.find(mt, 'copyOutside') then return value:copyOutside(seen) end
       local copy = {}
       seen[value] = copy
       for key, part in next, value do copy[deep_copy(key, seen)] = deep_copy(part, seen) end

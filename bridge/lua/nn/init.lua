@@ -38,5 +38,6 @@ require 'nn.clusters'
 require 'nn.Jacobian'
 require 'nn.StochasticGradient'
 require 'nn.hessian'
+require 'nn.python_module'
 
 return nn

@@ -7,8 +7,8 @@
 --       address as a number, borrowed
 --    t  to Python: a tensor, s either way: a storage. To Python the address brings a
 --       reference of its own
---    l  a table, c an object of a torch.class, f a function: to Python only
---    p  a Python function, o another Python object: lupa's handle
+--    l  a table, c an object of a torch.class, m a layer, k a criterion, f a function: to Python only
+--    p  a Python function, q a Python module, o another Python object: lupa's handle
 --    i  a 64-bit integer as a string of digits
 --    r  (graphs only) the number of another object of the graph
 -- A failed call answers with the kinds '!'.
@@ -71,6 +71,16 @@ local function wrap_object(handle, identity)
    return object
 end
 
+-- A layer that runs in Python; its Lua side is nn/python_module.lua.
+local function wrap_module(handle, identity)
+   local known = objects_by_identity[identity]
+   if known then return known end
+   require 'nn'
+   local object = nn.PythonModule(setmetatable({handle = handle}, PythonObject))
+   objects_by_identity[identity] = object
+   return object
+end
+
 function PythonObject.__index(object, key)
    local value = raise_or_return(python.get(rawget(object, 'handle'), encode(key)))
    if raw_type(value) ~= 'function' then return value end
@@ -104,6 +114,24 @@ end
 ----------------------------------------------------------------------------------------
 -- Values.
 
+-- The letter for an object of a class: layers and criterions are known by what they are derived from.
+local letters = {['nn.Module'] = 'm', ['nn.Criterion'] = 'k'}
+local letter_of_class = setmetatable({}, {__mode = 'k'})
+
+local function find_letter(mt)
+   local name = rawget(mt, '__typename')
+   local parent = mt
+   while parent do
+      local letter = letters[rawget(parent, '__typename')]
+      if letter then
+         if class.getmetatable(name) then letter_of_class[mt] = letter end
+         return letter
+      end
+      parent = getmetatable(parent)
+   end
+   return 'c'
+end
+
 local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
 
 local function encode_one(value)
@@ -124,7 +152,11 @@ local function encode_one(value)
       local mt = getmetatable(value)
       if mt == nil then return 'l', value end
       if mt == PythonObject or mt == PythonError then return 'o', rawget(value, 'handle') end
-      return class.typename(value) and 'c' or 'l', value
+      local letter = letter_of_class[mt]
+      if letter then return letter, value end
+      if not class.typename(value) then return 'l', value end
+      if mt.__typename == 'nn.PythonModule' then return 'q', rawget(value.python, 'handle') end
+      return find_letter(mt), value
    elseif kind == 'function' then
       local handle = function_handles[value]
       if handle then return 'o', handle end
@@ -158,6 +190,7 @@ local decoders = {
    s = core.storage_at,
    p = function(handle) return wrap_function(handle, handle.identity) end,
    o = function(handle) return wrap_object(handle, handle.identity) end,
+   q = function(handle) return wrap_module(handle, handle.identity) end,
 }
 for dtype, at in pairs(core.tensor_at) do decoders[string.char(65 + dtype)] = at end
 
@@ -177,6 +210,10 @@ end
 -- Objects of a file that Python reads and builds here.
 function bridge.python_load(path)
    return raise_or_return(python.load(path))
+end
+
+function bridge.python_loads(bytes)
+   return raise_or_return(python.loads(bytes))
 end
 
 -- The Python half of a Lua package: a module of bridge/packages.
@@ -242,6 +279,12 @@ bridge.operations = {
       if raw_type(f) == 'function' then return f, true end
       return f, false
    end,
+   -- Has Lua code defined this class, or does the package that it is named after?
+   defines = function(typename)
+      local package_name = typename:match('^(%w+)%.')
+      if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
+      return class.getmetatable(typename) ~= nil
+   end,
    compile = function(source, name)
       local chunk, message = loadstring(source, name)
       if not chunk then error(message, 0) end
@@ -257,6 +300,21 @@ bridge.operations = {
       arg[0] = path
    end,
    require = function(name) return require(name) end,
+   -- Puts another object in the place of one, in everything that can be reached.
+   replace_everywhere = function(root, old, new)
+      local seen, waiting = {[root] = true}, {root}
+      while #waiting > 0 do
+         local holder = table.remove(waiting)
+         for key, value in next, holder do
+            if rawequal(value, old) then
+               holder[key] = new
+            elseif raw_type(value) == 'table' and not seen[value] then
+               seen[value] = true
+               waiting[#waiting + 1] = value
+            end
+         end
+      end
+   end,
    globals = function() return _G end,
    flush = function() io.stdout:flush() end,
    collect = function()

@@ -61,6 +61,8 @@ end
 
 ----------------------------------------------------------------------------------------
 
+local holds_others = {l = true, c = true, m = true, k = true}
+
 -- Lists every table and object that can be reached: visit(number, typename, kinds, ...) for
 -- each, in the order of their numbers. Nothing recurses.
 function graph.walk(root, visit)
@@ -73,7 +75,7 @@ function graph.walk(root, visit)
          for part = 1, 2 do
             n = n + 1
             local kind, crossed = encode_one((select(part, key, value)))
-            if kind == 'l' or kind == 'c' then
+            if holds_others[kind] then
                if not numbers[crossed] then
                   queue[#queue + 1] = crossed
                   numbers[crossed] = #queue

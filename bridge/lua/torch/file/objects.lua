@@ -10,6 +10,8 @@ local shapes = require 'torch.shapes'
 local storage = require 'torch.storage'
 local types = require 'relume.types'
 
+local as_written
+
 local tags = {['nil'] = 0, number = 1, string = 2, table = 3, torch = 4, boolean = 5}
 local char = types.by_class.Char
 
@@ -122,10 +124,23 @@ local function write_value(file, tag, object, hook)
    end
 end
 
+-- Layers that run in Python are written as what they are there; the same each time in one file.
+function as_written(file, object)
+   if class.typename(object) ~= 'nn.PythonModule' then return object end
+   local written = file.references.written
+   local found = written[object]
+   if not found then
+      found = object:saved()
+      written[object] = found
+   end
+   return found
+end
+
 -- Writes any object. `name` is what messages call it; `hook(object)`, if given, says what is
 -- written in the place of each object.
 function File:writeObject(object, name, hook)
    if hook then object = hook(object) end
+   object = as_written(self, object)
    local outermost = self.writing == nil
    self.writing = self.writing or {}
    table.insert(self.writing, name or '<?>')
@@ -318,11 +333,19 @@ function torch.serialize(object, format)
    return torch.serializeToStorage(object, format):string()
 end
 
+-- Python may know the class: a layer that runs there.
+local function object_is_unknown(message)
+   return type(message) == 'string' and message:find('unknown Torch class', 1, true)
+end
+
 local function deserialize(text, format)
    local file = torch.MemoryFile(storage.of_text(char, text .. '\0'), 'r')
-   local object = set_format(file, format or 'binary'):readObject()
+   set_format(file, format or 'binary')
+   local ok, object = pcall(file.readObject, file)
    file:close()
-   return object
+   if ok then return object end
+   if not format and object_is_unknown(object) then return require('relume.bridge').python_loads(text) end
+   error(object, 0)
 end
 
 function torch.deserializeFromStorage(bytes, format)

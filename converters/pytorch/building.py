@@ -16,7 +16,7 @@ from relume.converters.formats import Refusal
 from relume.converters.pytorch.classes import ClassSource
 from relume.converters.pytorch.layers import Call, Cannot
 from relume.converters.pytorch.rules import Code, rule_of
-from relume.converters.pytorch.statements import Body, Value, identifier
+from relume.converters.pytorch.statements import Body, Value, identifier, variables_in
 from relume.converters.torch_object import TorchObject
 from relume.legacy_nn.container import Sequential
 from relume.legacy_nn.criterion import Criterion
@@ -210,9 +210,10 @@ class Scope:
         """Writes the use of a layer that is an attribute, or its code where that is short."""
         if call.code == "{0}":
             return value
-        if call.code is not None:
-            return self.body.assign(hint, call.code, value)
-        return self.body.assign(hint, f"self.{self.attribute(call, module)}({{0}})", value)
+        code = call.code or f"self.{self.attribute(call, module)}({{0}})"
+        result = self.body.assign(hint, code, value)
+        result.may_broadcast = may_broadcast(call, value)
+        return result
 
     def attribute(self, call: Call, module: Any) -> str:
         """The attribute that holds a layer; a layer that is used again has it already."""
@@ -232,6 +233,21 @@ class Scope:
             place = "" if self.is_flat else f"{'_'.join(self._place)}_"
             name, number = f"{base}{place}{number}", number + 1
         return name
+
+
+# Layers after which the number of dimensions is a matter of taste.
+RESHAPING = frozenset(
+    "View Reshape Select Squeeze Unsqueeze Sum Max Min Collapse Bottle Euclidean Cosine".split()
+)
+
+
+def may_broadcast(call: Call, value: Value) -> bool:
+    """Could the result of a layer meet tensors of another shape, with as many elements?"""
+    if call.function == "nn.Linear":
+        return call.arguments["out_features"] == 1
+    if call.code is not None:
+        return any(variable.may_broadcast for variable in variables_in(value))
+    return call.function in RESHAPING
 
 
 # Attributes that every nn.Module has, and that a layer's name could hide.

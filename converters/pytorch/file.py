@@ -60,7 +60,11 @@ def metadata_of(net: Any, source: Source) -> dict[str, str]:
     nodes = walk(net, skip_scratch=True)
     paths = {id(node.value): node.path for node in nodes}
     tensors = {
-        name: [paths.get(id(tensor), "") for tensor in weight.tensors]
+        name: {
+            "paths": [paths.get(id(tensor), "") for tensor in weight.tensors],
+            "shapes": [list(tensor.shape) for tensor in weight.tensors],
+            "keeps_order": weight.form.keeps_order,
+        }
         for name, weight in source.weights.items()
     }
     layers = {name: paths[id(m)] for name, m in source.layers.items() if id(m) in paths}
@@ -160,8 +164,9 @@ def gradients(
     }
     old = json.loads(safetensors.read(path.with_suffix(".safetensors"))[1][OLD_TENSORS])
     for name, parameter in network.named_parameters():
-        if len(old.get(name, [])) == 1 and parameter.grad is not None:
-            found[old[name][0]] = parameter.grad.numpy()
+        tensor = old.get(name)
+        if tensor and tensor["keeps_order"] and parameter.grad is not None:
+            found[tensor["paths"][0]] = parameter.grad.numpy().reshape(tensor["shapes"][0])
     return found
 
 

@@ -27,13 +27,15 @@ class Form:
     Attributes:
         join: arrays of the old layer -> the array of the new one.
         part: the array of the new one, shapes of the old ones -> arrays of the old layer.
+        keeps_order: whether the numbers stay in their order.
     """
 
     join: Callable[[list[np.ndarray]], np.ndarray]
     part: Callable[[np.ndarray, list[tuple[int, ...]]], list[np.ndarray]]
+    keeps_order: bool = False
 
 
-SAME = Form(lambda arrays: arrays[0], lambda array, shapes: [array])
+SAME = Form(lambda arrays: arrays[0], lambda array, shapes: [array], keeps_order=True)
 
 
 def reshaped(*shape: int) -> Form:
@@ -47,6 +49,7 @@ def reshaped(*shape: int) -> Form:
     return Form(
         lambda arrays: arrays[0].reshape(shape),
         lambda array, shapes: [array.reshape(shapes[0])],
+        keeps_order=True,
     )
 
 

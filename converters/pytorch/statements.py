@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Body", "Value", "Variable", "identifier"]
+__all__ = ["Body", "Value", "Variable", "identifier", "variables_in"]
 
 RESERVED = frozenset(
     """False None True and as assert async await break class continue def del elif else except
@@ -22,10 +22,17 @@ RESERVED = frozenset(
 
 
 class Variable:
-    """One result in a forward function."""
+    """One result in a forward function.
+
+    Attributes:
+        hint: what it might be called.
+        may_broadcast: whether its shape may be another one than that of a tensor with as many
+            elements, which Torch7 would add to it all the same.
+    """
 
     def __init__(self, hint: str) -> None:
         self.hint = hint
+        self.may_broadcast = False
 
 
 Value = Any  # a Variable, or a tuple of values

@@ -24,8 +24,7 @@ def elementwise(operator: str, helper: str, hint: str) -> Any:
     def constructor(layer: Any, around: Any) -> Code:
         def write(scope: Any, value: Value) -> Value:
             if isinstance(value, tuple) and 1 < len(value) <= MOST_IN_A_LINE and operator:
-                template = f" {operator} ".join(f"{{{i}}}" for i in range(len(value)))
-                return scope.body.assign(hint, template, *value)
+                return in_one_shape(scope, value, operator, hint)
             return scope.apply(Call(helper), value, layer, hint)
 
         return Code(write, class_name=helper)
@@ -37,6 +36,28 @@ rule("nn.CAddTable")(elementwise("+", "Add", ""))
 rule("nn.CMulTable")(elementwise("*", "Multiply", ""))
 rule("nn.CMaxTable")(elementwise("", "Largest", "largest"))
 rule("nn.CMinTable")(elementwise("", "Smallest", "smallest"))
+
+
+def in_one_shape(scope: Any, values: tuple[Value, ...], operator: str, hint: str = "") -> Value:
+    """Elements combined; in the shape of the first one where their shapes may differ."""
+    parts = [f"{{{place}}}" for place in range(len(values))]
+    if any(getattr(value, "may_broadcast", False) for value in values):
+        parts[1:] = [f"{part}.view_as({{0}})" for part in parts[1:]]
+    result = scope.body.assign(hint, f" {operator} ".join(parts), *values)
+    result.may_broadcast = getattr(values[0], "may_broadcast", False)
+    return result
+
+
+def combination(operator: str) -> Any:
+    """A rule for an operator between the first two elements."""
+
+    def constructor(layer: Any, around: Any) -> Code:
+        return Code(
+            lambda scope, value: in_one_shape(scope, scope.body.elements(value, 2)[:2], operator),
+            class_name="Combination",
+        )
+
+    return constructor
 
 
 def of_two(template: str) -> Any:
@@ -51,8 +72,8 @@ def of_two(template: str) -> Any:
     return constructor
 
 
-rule("nn.CSubTable")(of_two("{0} - {1}"))
-rule("nn.CDivTable")(of_two("{0} / {1}"))
+rule("nn.CSubTable")(combination("-"))
+rule("nn.CDivTable")(combination("/"))
 rule("nn.DotProduct")(of_two("({0} * {1}).sum(-1).reshape(-1)"))
 rule("nn.MaskedSelect")(of_two("{0}.masked_select({1} != 0)"))
 

@@ -19,7 +19,7 @@ class Add(nn.Module):
     def forward(self, x):
         total = x[0]
         for value in x[1:]:
-            total = total + value
+            total = total + value.view_as(total)
         return total
 
 
@@ -29,7 +29,7 @@ class Multiply(nn.Module):
     def forward(self, x):
         product = x[0]
         for value in x[1:]:
-            product = product * value
+            product = product * value.view_as(product)
         return product
 
 

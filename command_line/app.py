@@ -242,22 +242,72 @@ def diff(
         raise typer.Exit(NO)
 
 
-@app.command(
-    context_settings={"allow_extra_args": True, "allow_interspersed_args": False},
-    epilog="Example:  relume lua train.lua -epochs 10",
-)
+Script = Annotated[
+    Path | None, typer.Argument(help="A Lua file; - is the standard input.", show_default=False)
+]
+Packages = Annotated[
+    list[str] | None, typer.Option("-l", metavar="NAME", help="Load a package first.")
+]
+Statements = Annotated[
+    list[str] | None, typer.Option("-e", metavar="STATEMENT", help="Run a statement first.")
+]
+Interactive = Annotated[bool, typer.Option("-i", help="Go on at a prompt.")]
+Cuda = Annotated[
+    str | None, typer.Option(help="cpu: CUDA tensors are those of the CPU.", show_default=False)
+]
+TAKES_A_SCRIPT = {"allow_extra_args": True, "allow_interspersed_args": False}
+
+
+@app.command(context_settings=TAKES_A_SCRIPT, epilog="Example:  relume lua train.lua -epochs 10")
 def lua(
     context: typer.Context,
-    script: Annotated[Path, typer.Argument(help="A Lua file.", show_default=False)],
-    cuda: Annotated[
-        str | None,
-        typer.Option(help="cpu: CUDA tensors are those of the CPU.", show_default=False),
-    ] = None,
+    script: Script = None,
+    packages: Packages = None,
+    statements: Statements = None,
+    interactive: Interactive = False,
+    cuda: Cuda = None,
 ) -> None:
     """Run a Lua script that uses torch, nn, ... with the arguments that follow it."""
-    from relume.command_line.lua import run_script
+    from relume.command_line.lua import Request, carry_out
 
-    run_script(script, context.args, cuda)
+    is_bare = script is None and not statements
+    if is_bare and not interactive and not sys.stdin.isatty():
+        script, is_bare = Path("-"), False
+    carry_out(
+        Request(
+            script=script,
+            arguments=context.args,
+            packages=packages or [],
+            statements=statements or [],
+            is_interactive=interactive or is_bare,
+            cuda=cuda,
+        )
+    )
+
+
+@app.command(context_settings=TAKES_A_SCRIPT, epilog="Example:  relume th")
+def th(
+    context: typer.Context,
+    script: Script = None,
+    packages: Packages = None,
+    statements: Statements = None,
+    interactive: Interactive = False,
+    cuda: Cuda = None,
+) -> None:
+    """A prompt for Lua; with a script, run it with the print of Torch7's th."""
+    from relume.command_line.lua import Request, carry_out
+
+    carry_out(
+        Request(
+            script=script,
+            arguments=context.args,
+            packages=packages or [],
+            statements=statements or [],
+            is_interactive=interactive or (script is None and not statements),
+            pretty=True,
+            cuda=cuda,
+        )
+    )
 
 
 @app.command(epilog="Example:  relume doctor --json")

@@ -160,7 +160,10 @@ def as_arrays(value: Any) -> Arrays:
     if hasattr(value, "as_list"):  # a Table
         value = list(value)
     if isinstance(value, (list, tuple)) and not all(np.isscalar(element) for element in value):
-        return [as_arrays(element) for element in value]
+        return [
+            element if isinstance(element, (int, float)) else as_arrays(element)
+            for element in value
+        ]
     return value.detach().numpy() if hasattr(value, "detach") else np.asarray(value)
 
 

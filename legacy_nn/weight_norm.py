@@ -170,8 +170,8 @@ class WeightNorm(Decorator):
 
     def _load_fields(self, fields: dict, version: int | None = None) -> None:
         super()._load_fields(fields, version)
-        self.gradV = self.gradV.reshape(tuple(sizes_of(self.viewOut)))
-        self.gradG = self.gradG.reshape(self.g.shape)
+        self.gradV = reshaped_or_zeros(self.gradV, tuple(sizes_of(self.viewOut)))
+        self.gradG = reshaped_or_zeros(self.gradG, self.g.shape)
         self._set_weight()
 
     def _save_fields(self) -> dict:
@@ -257,3 +257,10 @@ class WeightNorm(Decorator):
     def clearState(self) -> Any:
         self._norm = self._scale = new_empty(self._type)
         return super().clearState()
+
+
+def reshaped_or_zeros(gradient: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A gradient of a file; zeros where the file left it out."""
+    if gradient.numel() == 0:
+        return rl.zeros(shape, dtype=gradient.dtype)
+    return gradient.reshape(shape)

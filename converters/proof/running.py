@@ -27,6 +27,8 @@ def activation(network: Any, inputs: Arrays) -> Any:
     the network's type."""
     if isinstance(inputs, (list, tuple)):
         return rl.Table([activation(network, element) for element in inputs])
+    if isinstance(inputs, (int, float)):  # a number in a table
+        return inputs
     array = np.asarray(inputs)
     made = rl.tensor(array)
     return made.to(dtype_of(network)) if array.dtype.kind == "f" else made

@@ -158,12 +158,17 @@ def of_parallel_table(module: Any) -> Iterable[Candidate]:
     return combined([list(of_module(child)) for child in children(module)])
 
 
-def combined(found: list[list[Candidate]]) -> Iterable[Candidate]:
+def combined(found: list[list[Candidate]], states: Iterable[Candidate] = ()) -> Iterable[Candidate]:
     """Tables whose elements come from these lists: equal lists give equal elements. Where nothing
-    is known stands what is known elsewhere, as the states of recurrent cells are of one size."""
+    is known stands what is known elsewhere, as the states of recurrent cells are of one size; then
+    one of `states`."""
     known = [candidates for candidates in found if candidates]
     kinds = unique_lists(known)
-    states = [c for candidates in kinds for c in candidates[:FEW] if is_float(c)] or generic()
+    states = [
+        *(c for candidates in kinds for c in candidates[:FEW] if is_float(c)),
+        *states,
+        *generic(),
+    ]
     for chosen in itertools.product(*[candidates[:FEW] for candidates in kinds]):
         of_kind = dict(zip(map(repr, kinds), chosen, strict=True))
         table = [of_kind.get(repr(candidates)) for candidates in found]
@@ -216,7 +221,8 @@ def of_graph(module: Any) -> Iterable[Candidate]:
                 found.setdefault(int(step.select), list(behind(step, steps)))
             elif step.data.get("module") is None:
                 whole.add(step.index)
-    return combined([found.get(place, []) for place in range(1, number(module, "nInputs") + 1)])
+    known = [found.get(place, []) for place in range(1, number(module, "nInputs") + 1)]
+    return combined(known, sizes_inside(module))
 
 
 def behind(step: Any, steps: list[Any]) -> Iterable[Candidate]:
@@ -346,7 +352,7 @@ def of_join(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
     for candidate in following or generic():
         if isinstance(candidate, Numbers) and 0 <= place < len(candidate.shape):
             size = candidate.shape[place]
-            for first in {max(size // 2, 1), 1, size - 1}:
+            for first in dict.fromkeys((max(size // 2, 1), 1, size - 1)):
                 sizes = [first, size - first]
                 parts = [resized(candidate, place, n) for n in sizes if n > 0]
                 yield parts

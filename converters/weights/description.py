@@ -8,8 +8,9 @@ A VALUE is a JSON number, string, boolean or null; {"object": 3} for one of the 
     "fields": {name: VALUE}   of a layer and whatever else has a class, with its "version"
     "entries": [[key, VALUE]] of a table, or of fields whose names are not all strings
     "tensor": name            of a tensor: the array in the file. "shape" instead: one that was
-                              left out, or is empty. With "storage", "offset", "shape" and
-                              "stride" a view of what overlapping tensors have in common
+                              left out, or is empty; with "zeros" a gradient of that shape. With
+                              "storage", "offset", "shape" and "stride" a view of what overlapping
+                              tensors have in common
     "values": [numbers]       of a storage; with "tensor" a large one
     "bytecode", "payload"     of Lua functions, and of classes with a format of their own
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from relume import Storage, Tensor
@@ -63,6 +64,7 @@ class Description:
         self.numbers: dict[int, int] = {}
         self.waiting: list[tuple[Any, bool]] = []  # objects, and whether they are in scratch
         self.kept: list[Any] = []  # so that no id is given twice
+        self.gradients: set[int] = set()  # ids of tensors that are gradients of parameters
 
     def as_json(self) -> dict[str, Any]:
         root = self.value(self.weights.root, False)
@@ -110,6 +112,8 @@ class Description:
         view = self.shared.view_of(tensor)
         if view is not None:
             return {"tensor": name, **view} if name in self.weights.arrays else view
+        if name is None and id(tensor) in self.gradients:
+            return {"shape": list(tensor.shape), "zeros": True}
         if name is None:
             return {"shape": list(tensor.shape) if tensor.numel() == 0 else [0]}
         return {"tensor": name}
@@ -151,11 +155,21 @@ class Description:
         fields = form.parts[-1].values
         if not all(isinstance(name, str) and is_unicode(name) for name in fields):
             return {**result, "entries": self.pairs(fields.items())}
+        self.gradients |= {id(gradient) for gradient in gradients_among(fields)}
         described = {
             name: self.value(field, is_left_behind or is_scratch(name))
             for name, field in fields.items()
         }
         return {**result, "fields": described}
+
+
+def gradients_among(fields: Mapping[Any, Any]) -> Iterator[Tensor]:
+    """The tensors that are gradients of others: gradWeight of weight."""
+    for name, value in fields.items():
+        gradient = fields.get(f"grad{name[:1].upper()}{name[1:]}")
+        are_tensors = isinstance(value, Tensor) and isinstance(gradient, Tensor)
+        if are_tensors and value.shape == gradient.shape:
+            yield gradient
 
 
 def pairs_of(table: Any) -> Iterable[tuple[Any, Any]]:

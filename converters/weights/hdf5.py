@@ -125,7 +125,7 @@ def name_keras_layers(file: Any, names: list[str]) -> None:
     for name in names:
         layer, _, inner = keras_place(name).partition("/")
         weights.setdefault(layer, []).append(inner.encode())
-    file.attrs["layer_names"] = [layer.encode() for layer in weights]
-    file.attrs["backend"] = b"tensorflow"
+    file.attrs["layer_names"] = np.array([layer.encode() for layer in weights])
+    file.attrs["backend"] = np.bytes_("tensorflow")
     for layer, inner_names in weights.items():
-        file[layer].attrs["weight_names"] = inner_names
+        file[layer].attrs["weight_names"] = np.array(inner_names)

@@ -88,6 +88,7 @@ class Rebuilding:
             '"objects" is no list of objects with a class',
         )
         self.tensors: dict[str, Tensor] = {}
+        self.gradient_elements = 0
         self.storages = [self.new_storage(entry) for entry in described.get("storages", [])]
         self.objects: list[Any] = []
 
@@ -149,8 +150,17 @@ class Rebuilding:
                 self.tensors[name] = rl.from_numpy(self.arrays[name])
             return self.tensors[name]
         shape = sizes(entry["shape"])
+        if entry.get("zeros") is True:
+            return rl.zeros(shape, dtype=self.gradient_type(entry, math.prod(shape)))
         check(math.prod(shape) == 0, f"a tensor of shape {shape} has no array")
         return rl.empty(shape, dtype=DTYPES.get(entry["class"], rl.float64))
+
+    def gradient_type(self, entry: dict[str, Any], size: int) -> Any:
+        """The type of a gradient. All gradients together are no larger than the arrays."""
+        self.gradient_elements += size
+        most = sum(array.size for array in self.arrays.values())
+        check(self.gradient_elements <= 2 * most, f"a gradient of {size} numbers")
+        return DTYPES.get(entry["class"], rl.float64)
 
     def view(self, entry: dict[str, Any], name: str | None) -> Tensor:
         """A view of what overlapping tensors have in common."""

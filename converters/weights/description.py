@@ -167,8 +167,8 @@ def gradients_among(fields: Mapping[Any, Any]) -> Iterator[Tensor]:
     """The tensors that are gradients of others: gradWeight of weight."""
     for name, value in fields.items():
         gradient = fields.get(f"grad{name[:1].upper()}{name[1:]}")
-        are_tensors = isinstance(value, Tensor) and isinstance(gradient, Tensor)
-        if are_tensors and value.shape == gradient.shape:
+        shape = getattr(value, "shape", None)
+        if isinstance(gradient, Tensor) and gradient.shape == shape:
             yield gradient
 
 

@@ -261,6 +261,8 @@ def record(source: Source, inputs: Any) -> Recording:
         recording = recorder.recording
         recording.layers = scopes.seen
         for element in flat_output(output):
+            if element is None:
+                continue
             if not isinstance(element, Tensor):
                 raise UntraceableError("", "its output is a number, no tensor")
             recording.outputs.append(recorder.read(element))

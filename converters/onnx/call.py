@@ -109,6 +109,7 @@ class Call:
             source: the sizes that it has.
             target: those that it gets.
         """
+        target = list(target)
         wanted: list[int | Size] = list(target)
         free = [place for place, size in enumerate(wanted) if isinstance(size, Size)]
         copied = (
@@ -120,7 +121,10 @@ class Call:
         free = [place for place, size in enumerate(wanted) if isinstance(size, Size)]
         if len(free) == 1:
             wanted[free[0]] = -1
-        return self.add("Reshape", name, self.builder.sizes(wanted))
+        is_empty = any(size == 0 for size in target)  # a size, and not: as it was
+        return self.add(
+            "Reshape", name, self.builder.sizes(wanted), allowzero=1 if is_empty else None
+        )
 
     def unsqueezed(self, name: str, *dims: int) -> str:
         return self.add("Unsqueeze", name, self.ints(dims))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -173,19 +172,10 @@ def to_planes(call: Call) -> str:
     return call.reshape(filled, (), shape)
 
 
-def region_pooling(call: Call) -> list[str]:
-    if call.is_used(1):
-        raise call.refuse("its indices")
-    size = call.all_fixed(call["output_size"])
-    given: dict[str, Any] = {"pooled_shape": size, "spatial_scale": float(call["spatial_scale"])}
-    return [call.add("MaxRoiPool", call.name(), call.name("rois"), **given), ""]
-
-
 ROWS: Rows = {
     **{f"max_pool{dims}d_with_indices": max_pooling(dims) for dims in (1, 2, 3)},
     **{f"avg_pool{dims}d": average_pooling(dims) for dims in (1, 2, 3)},
     **{f"adaptive_avg_pool{dims}d": adaptive_average(dims) for dims in (1, 2, 3)},
     **{f"adaptive_max_pool{dims}d": adaptive_max(dims) for dims in (1, 2, 3)},
     "scatter_to_planes": to_planes,
-    "roi_pool": region_pooling,
 }

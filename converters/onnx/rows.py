@@ -10,6 +10,7 @@ from relume.converters.onnx import (
     pooling,
     products,
     reductions,
+    regions,
     shapes,
 )
 from relume.converters.onnx.call import Rows
@@ -23,6 +24,7 @@ ROWS: Rows = {
     **products.ROWS,
     **convolutions.ROWS,
     **pooling.ROWS,
+    **regions.ROWS,
     **indexing.ROWS,
     **layers.ROWS,
 }

@@ -260,9 +260,10 @@ class PositionEmbedding(LookupTable):
         return super().compute(rl.where(input == PAD, int(self.max_pos) + 1, places), weight)
 
     def _places(self, vectors: Tensor, lengths: Any) -> Tensor:
-        numbers = lengths.tolist() if isinstance(lengths, Tensor) else nested.elements(lengths)
+        if not isinstance(lengths, Tensor):
+            lengths = rl.tensor([int(length) for length in nested.elements(lengths)])
         steps = vectors.shape[1]
-        padding = rl.tensor([steps - int(n) for n in numbers]).unsqueeze(1)
+        padding = (steps - lengths.to(rl.int64)).unsqueeze(1)
         places = rl.arange(steps).unsqueeze(0) + 2 - padding
         return places.clamp(PAD, int(self.max_pos) + 1)
 

@@ -14,6 +14,7 @@ from relume.converters.graph.model import Node, UntraceableError, Value
 from relume.converters.graph.scopes import Scopes, entering
 from relume.converters.object_tree import memory_of, walk
 from relume.legacy_nn import nested
+from relume.legacy_nn.copying import clone
 from relume.tensor.signatures import signature
 
 __all__ = ["Recording", "Source", "record"]
@@ -40,6 +41,8 @@ def argument_names(op: str) -> list[str]:
 class Source:
     """A network, which stays as it is: copies of it run.
 
+    The copies share tensors with a first copy, unless a run was seen to change some.
+
     Attributes:
         tensors: paths and content of all its tensors, by what identifies them.
     """
@@ -51,20 +54,42 @@ class Source:
         for path, tensor in tensors_of(network):
             key = self.paths[path] = memory_of(tensor)
             self.tensors.setdefault(key, ([], tensor))[0].append(path)
+        self.writes = False
+        self.make_template()
+
+    def make_template(self) -> None:
+        gradients = [  # what no forward touches
+            node.value
+            for node in walk(self.network)
+            if isinstance(node.value, Tensor) and str(node.key).startswith("grad")
+        ]
+        self.template = clone(self.network, kept=gradients)
+        self.template.evaluate()
+        self.shared = [*gradients, *(tensor for _, tensor in tensors_of(self.template))]
+        self.shapes = [tensor.shape for tensor in self.shared]
+
+    def note_write(self) -> None:
+        """A run changed a parameter."""
+        self.writes = True
 
     def copy(self) -> RunnableCopy:
-        return RunnableCopy(self)
+        """A copy in the state that the network is in."""
+        if self.writes or self.shapes != [tensor.shape for tensor in self.shared]:
+            self.writes = True
+            self.make_template()
+            self.shared = []
+        return RunnableCopy(self, clone(self.template, kept=self.shared))
 
 
 class RunnableCopy:
-    """A copy of a network, in evaluate mode, that knows what its tensors are in the original."""
+    """A copy of a network that knows what its tensors are in the original."""
 
-    def __init__(self, source: Source) -> None:
-        self.network = source.network.clone()
-        self.network.evaluate()
+    def __init__(self, source: Source, network: Any) -> None:
+        self.source = source
+        self.network = network
         self.tensors = {
             memory_of(tensor): source.tensors[source.paths[path]]
-            for path, tensor in tensors_of(self.network)
+            for path, tensor in tensors_of(network)
             if path in source.paths
         }
 
@@ -103,6 +128,7 @@ class Recorder:
         self.scopes = scopes
         self.memories = Memories(self.add_node)
         self.constants: dict[tuple, View] = {}
+        self.parameters: set[int] = set()  # memories
         self.count = 0
         scopes.finished = self.note_layer
         self.alive: list[Any] = []
@@ -142,6 +168,8 @@ class Recorder:
         else:
             value = self.constant(tensor.detach().clone(), "")
         view = self.memories.place(tensor, value)
+        if entry is not None:
+            self.parameters.add(id(view.memory))
         self.constants[memory_of(tensor)] = view
         return view
 
@@ -207,6 +235,8 @@ class Recorder:
         """An op with its result in a tensor that was there before."""
         target = outputs[0]
         view = self.view_of(target, is_written=True)
+        if id(view.memory) in self.parameters:
+            self.copy.source.note_write()
         layer = self.scopes.current[0]
         kind = (tuple(target.shape), target.dtype)
         if op in OVERWRITING:

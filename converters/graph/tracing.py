@@ -25,10 +25,10 @@ class Traces:
         self.source = Source(network)
         self.inputs = inputs
         self.first = self.run(inputs)
-        self.check_values()
         self.runs: dict[str, Recording] = {}
         self.sizes: dict[str, int] = {}
         self.axes: list[Axis] = []
+        self.check_values()
         if dynamic:
             self.find_axes()
 
@@ -51,8 +51,9 @@ class Traces:
             if axis.size == 0 or taken.intersection(axis.places):
                 continue
             size = other_size(axis)
+            inputs = with_size(self.inputs, axis, size)
             try:
-                run = self.run(with_size(self.inputs, axis, size))
+                run = self.run(inputs)
                 check_same(self.first, run, sizes_differ=True)
             except Exception:  # whatever the network says to inputs of another size
                 continue

@@ -205,6 +205,6 @@ FORMATS: tuple[Format, ...] = (
         write=later("onnx.format", "write"),
         run=later("onnx.format", "run"),
         layers=later("onnx.format", "layers"),
-        options=("fold_bn", "dynamic", "external_data"),
+        options=("dynamic", "external_data"),
     ),
 )

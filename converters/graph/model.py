@@ -43,6 +43,11 @@ class Axis:
     places: tuple[tuple[int, int], ...]
     size: int
 
+    @property
+    def is_spatial(self) -> bool:
+        """Is it one of the dimensions of images or volumes?"""
+        return self.name.partition("_")[0] in ("depth", "height", "width")
+
 
 @dataclass(frozen=True)
 class Size:

@@ -65,11 +65,12 @@ class Source:
         ]
         self.template = clone(self.network, kept=gradients)
         self.template.evaluate()
-        self.shared = [*gradients, *(tensor for _, tensor in tensors_of(self.template))]
+        held = [node.value for node in walk(self.template)]
+        self.shared = [value for value in held if isinstance(value, Tensor)]
         self.shapes = [tensor.shape for tensor in self.shared]
 
     def note_write(self) -> None:
-        """A run changed a parameter."""
+        """A run changed a tensor of its copy."""
         self.writes = True
 
     def copy(self) -> RunnableCopy:
@@ -128,7 +129,7 @@ class Recorder:
         self.scopes = scopes
         self.memories = Memories(self.add_node)
         self.constants: dict[tuple, View] = {}
-        self.parameters: set[int] = set()  # memories
+        self.held: set[int] = set()  # memories of constants
         self.count = 0
         scopes.finished = self.note_layer
         self.alive: list[Any] = []
@@ -158,18 +159,18 @@ class Recorder:
         known = self.constants.get(memory_of(tensor))
         if known is not None:
             return self.memories.place_view(tensor, known, None, known.value)
+        value: Value | None
         entry = self.copy.original_of(tensor)
         if entry is not None:
             paths, content = entry
-            value = self.constant(content.detach(), paths[0])
+            value = self.constant(content, paths[0])
             value.names = tuple(paths[1:])
         elif is_written:
-            return self.memories.place(tensor, None)
+            value = None
         else:
             value = self.constant(tensor.detach().clone(), "")
         view = self.memories.place(tensor, value)
-        if entry is not None:
-            self.parameters.add(id(view.memory))
+        self.held.add(id(view.memory))
         self.constants[memory_of(tensor)] = view
         return view
 
@@ -235,7 +236,7 @@ class Recorder:
         """An op with its result in a tensor that was there before."""
         target = outputs[0]
         view = self.view_of(target, is_written=True)
-        if id(view.memory) in self.parameters:
+        if id(view.memory) in self.held:
             self.copy.source.note_write()
         layer = self.scopes.current[0]
         kind = (tuple(target.shape), target.dtype)

@@ -57,6 +57,8 @@ class Traces:
                 check_same(self.first, run, sizes_differ=True)
             except Exception:  # whatever the network says to inputs of another size
                 continue
+            if axis.is_spatial and rows_of(run) != rows_of(self.first):
+                continue  # pixels became samples: it runs, but that is no meaning of a size
             taken.update(axis.places)
             self.axes.append(axis)
             self.runs[axis.name], self.sizes[axis.name] = run, size
@@ -71,6 +73,10 @@ class Traces:
         runs = [self.first, *(self.runs[axis.name] for axis in axes)]
         merged = merge(runs, axes, [self.sizes[axis.name] for axis in axes])
         return fold_constants(merged)
+
+
+def rows_of(run: Recording) -> list[int]:
+    return [int(value.shape[0]) for value in run.outputs if value.rank]
 
 
 def trace(network: Any, inputs: Any, *, dynamic: bool = True) -> Graph:

@@ -12,7 +12,6 @@ from onnx import helper
 import relume
 from relume.converters.formats import CannotConvert, Refusal
 from relume.converters.graph import Graph, Traces, UntraceableError
-from relume.converters.graph.folding import fold_batch_norm
 from relume.converters.onnx.builder import Builder, NeedsFixedSizeError, UnexportableError
 from relume.converters.onnx.call import Call
 from relume.converters.onnx.rows import ROWS
@@ -30,7 +29,6 @@ def export(
     *,
     dtype: str = "float32",
     dynamic: bool = True,
-    fold_bn: bool = False,
 ) -> onnx.ModelProto:
     """An ONNX model of a network in evaluate mode.
 
@@ -42,7 +40,6 @@ def export(
         inputs: an example: a tensor, or a (nested) table of tensors.
         dtype: of all floating numbers: "float32", "float16" or "float64".
         dynamic: False for a model of exactly these sizes.
-        fold_bn: make batch normalisation part of the linear layers and convolutions beside it.
 
     Returns:
         An `onnx.ModelProto`.
@@ -64,8 +61,6 @@ def export(
     fixed: list[str] = []
     while True:
         graph = traces.graph(without=fixed)
-        if fold_bn:
-            fold_batch_norm(graph)
         try:
             return model_of(graph, dtype)
         except NeedsFixedSizeError as error:

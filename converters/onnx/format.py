@@ -47,7 +47,6 @@ def write(network: Any, path: Path, options: Options) -> None:
         activation(network, options.inputs),
         dtype=options.dtype or "float32",
         dynamic=options.more.get("dynamic", True),
-        fold_bn=options.more.get("fold_bn", False),
     )
     is_large = sum(len(tensor.raw_data) for tensor in model.graph.initializer) > LARGEST_FILE
     if options.more.get("external_data", is_large):

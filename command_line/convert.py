@@ -19,6 +19,7 @@ from relume.converters.loading import load_any
 from relume.converters.proof.inputs import NoInputFound
 from relume.converters.proof.report import ConversionReport, ProofFailed
 from relume.converters.weights import collect
+from relume.converters.weights.streaming import LARGE
 
 # What is "no" and not a mistake of the user's: an answer per exception.
 ANSWERS: tuple[tuple[type[Exception], str], ...] = (
@@ -45,17 +46,21 @@ def convert(
         return convert_folder(source, destination, to=to, options=options, json=json)
     format_of(destination, to)
     arrays = None if input is None else read_input(input)
-    with status(f"reading {source}"):
-        root = load_any(source)
-        if select:
-            root = object_tree.select(root, select)
-        count = len(collect(root, everything=bool(options.get("everything"))).arrays)
+    source_or_root: Any = source
+    count = 0
+    if not source.exists() or source.stat().st_size < LARGE:
+        with status(f"reading {source}"):
+            source_or_root = load_any(source)
+            if select:
+                source_or_root = object_tree.select(source_or_root, select)
+            count = len(collect(source_or_root, everything=bool(options.get("everything"))).arrays)
     try:
         with progress("writing", count) as advance:
             made = convert_model(
-                root,
+                source_or_root,
                 destination,
                 to=to,
+                select="" if count else select,
                 input=arrays,
                 layers=report is not None,
                 progress=advance,

@@ -73,7 +73,7 @@ def status(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar; gives a function that moves it on by some steps."""
+    """A bar, for 0 one without an end; gives a function that moves it on by some steps."""
     out = console(error=True)
     if not out.is_terminal:
         yield lambda steps: None
@@ -85,7 +85,7 @@ def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=out, transient=True) as bar:
-        task = bar.add_task(text, total=total)
+        task = bar.add_task(text, total=total or None)
         yield lambda steps: bar.advance(task, steps)
 
 

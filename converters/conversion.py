@@ -13,6 +13,7 @@ import numpy as np
 
 from relume.converters.atomic import staging
 from relume.converters.formats import (
+    FORMATS,
     Arrays,
     CannotConvert,
     Format,
@@ -25,7 +26,7 @@ from relume.converters.networks import find_network, networks_to_prove
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
 from relume.converters.proof.report import ConversionReport, ProofFailed, layer_rows
-from relume.converters.weights import collect
+from relume.converters.weights import collect, streaming
 
 __all__ = ["convert"]
 
@@ -113,6 +114,12 @@ def convert(
     file_format = format_of(dst, to)
     check_options(file_format, dtype, layout, more)
     name = os.fspath(src) if isinstance(src, (str, os.PathLike)) else type(src).__name__
+    is_plain = not (dtype or fold_bn or select or gradients or layers or input is not None)
+    if is_plain and layout == "torch" and file_format.name == "safetensors":
+        report = convert_large(src, Path(dst), verify, everything, progress)
+        if report is not None:
+            report.seconds = time.perf_counter() - started
+            return report
     source = load_any(src) if isinstance(src, (str, os.PathLike)) else src
     if not file_format.any_object:
         source = find_network(source, select)
@@ -138,6 +145,38 @@ def convert(
     carry_out(conversion, Path(dst))
     conversion.report.seconds = time.perf_counter() - started
     return conversion.report
+
+
+def convert_large(
+    src: Any, dst: Path, verify: bool, everything: bool, progress: Callable[[int], None]
+) -> ConversionReport | None:
+    """Converts a file in pieces, in little memory; None when it is not large."""
+    if not isinstance(src, (str, os.PathLike)) or not is_torch7_name(Path(src)):
+        return None
+    outline = streaming.open_large(src)
+    if outline is None:
+        return None
+    weights = collect(outline.root, everything=everything)
+    report = ConversionReport(os.fspath(src), os.fspath(dst), format="safetensors")
+    report.tensors = len(weights.arrays)
+    report.elements = sum(array.size for array in weights.arrays.values())
+    report.aliases = weights.aliases
+    with staging(dst) as staged:
+        streaming.write(outline, weights, staged, progress)
+        if verify:
+            streaming.check(outline, weights, staged)
+        report.bytes = staged.stat().st_size
+    report.verified = report.read_back = verify
+    report.warnings.append(
+        "a large file: it was converted in pieces and compared byte for byte, and no network was "
+        "run; `relume compare` does that"
+    )
+    return report
+
+
+def is_torch7_name(path: Path) -> bool:
+    others = (row for row in FORMATS if row.name != "t7" and row.load is not None)
+    return path.suffix.lower() not in {ending for row in others for ending in row.suffixes}
 
 
 def check_options(file_format: Format, dtype: str, layout: str, more: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from relume.converters.errors import FileFormatError
 
-__all__ = ["SafetensorsError", "read", "write"]
+__all__ = ["SafetensorsError", "places", "read", "write"]
 
 MAX_HEADER_BYTES = 100_000_000
 METADATA = "__metadata__"
@@ -53,7 +53,7 @@ class SafetensorsError(FileFormatError):
 
 def write(
     path: str | os.PathLike[str],
-    tensors: Mapping[str, np.ndarray],
+    tensors: Mapping[str, Any],
     metadata: Mapping[str, str] | None = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> None:
@@ -61,7 +61,8 @@ def write(
 
     Args:
         path: the file; what was there is lost (see `atomic.replacing`).
-        tensors: arrays of bool, integer or floating types, by name.
+        tensors: arrays of bool, integer or floating types, by name; or what has a dtype, a shape,
+            nbytes and tofile, as they have.
         metadata: text to keep with them.
         progress: called with the number of tensors as they are written.
 
@@ -75,7 +76,7 @@ def write(
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
     offset = 0
     for name, array in tensors.items():
-        dtype = np.asarray(array).dtype.newbyteorder("<")
+        dtype = array.dtype.newbyteorder("<")
         if dtype not in NAMES:
             raise TypeError(f"{name}: safetensors has no type for {array.dtype}")
         if name == METADATA:
@@ -94,8 +95,9 @@ def write(
     with open(path, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in tensors.values():
-            little = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-            little.tofile(file)
+            if isinstance(array, np.ndarray):
+                array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+            array.tofile(file)
             progress(1)
 
 
@@ -117,6 +119,17 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
                 array = (array.astype(np.uint32) << 16).view(np.float32)
             tensors[name] = array
     return tensors, metadata
+
+
+def places(path: str | os.PathLike[str]) -> dict[str, tuple[int, int]]:
+    """Where the bytes of each array begin and end in a file.
+
+    Raises:
+        SafetensorsError: the file is not what its header says.
+    """
+    with open(path, "rb") as file:
+        entries, _, start = _read_header(file, os.path.getsize(path))
+    return {name: (start + begin, start + end) for name, (_, _, begin, end) in entries.items()}
 
 
 _Entry = tuple[str, tuple[int, ...], int, int]

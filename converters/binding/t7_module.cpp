@@ -589,6 +589,20 @@ void bind_t7(nb::module_& module) {
     t7::Source source(descriptor, size);
     return read_source(source, long_size, all, std::move(find_class));
   });
+  // Storages of at least `smallest` bytes stay empty; "left_blocks" says where they are in the file.
+  module.def("t7_read_outline", [](int descriptor, int64_t size, int long_size, bool all, nb::object find_class,
+                                   size_t smallest) {
+    t7::Source source(descriptor, size);
+    source.leave_blocks(smallest);
+    nb::object found = read_source(source, long_size, all, std::move(find_class));
+    if (found.is_none()) return found;
+    nb::list blocks;
+    for (const t7::Source::Block& block : source.left_blocks()) {
+      blocks.append(nb::make_tuple(reinterpret_cast<uintptr_t>(block.target), block.offset, block.size));
+    }
+    found["left_blocks"] = blocks;
+    return found;
+  });
   module.def("t7_read_bytes", [](nb::object data, int long_size, bool all, nb::object find_class) {
     Py_buffer view;
     if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE) < 0) throw_python_error();

@@ -46,6 +46,10 @@ void Source::fill(size_t count) {
 }
 
 void Source::read(void* target, size_t count) {
+  if (count >= smallest_left_) {
+    left_blocks_.push_back({target, offset(), count});
+    return skip(static_cast<int64_t>(count));
+  }
   const size_t buffered = std::min(count, static_cast<size_t>(end_ - cursor_));
   std::memcpy(target, cursor_, buffered);
   cursor_ += buffered;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace relume::t7 {
 
@@ -35,6 +36,15 @@ class Source {
   // Copies the next `count` bytes, which must exist, and steps over them.
   void read(void* target, size_t count);
 
+  // Blocks of at least that many bytes stay in the file from now on: `read` only notes them.
+  struct Block {
+    const void* target;
+    int64_t offset;
+    size_t size;
+  };
+  void leave_blocks(size_t at_least) { smallest_left_ = at_least; }
+  const std::vector<Block>& left_blocks() const { return left_blocks_; }
+
   static constexpr size_t kWindow = 256 * 1024;
 
  private:
@@ -48,6 +58,8 @@ class Source {
   const char* cursor_ = nullptr;
   const char* end_ = nullptr;
   std::unique_ptr<char[]> buffer_;
+  size_t smallest_left_ = SIZE_MAX;
+  std::vector<Block> left_blocks_;
 };
 
 }  // namespace relume::t7

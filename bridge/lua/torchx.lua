@@ -1,0 +1,110 @@
+-- The `torchx` package: more functions of torch.
+require 'torch'
+require 'paths'
+local bridge = require 'relume.bridge'
+
+torch.concat = torch.concat or function(...)
+   local result, tensors, dim = ...
+   if type(result) == 'table' then
+      result, tensors, dim = nil, result, tensors
+   end
+   if result then return torch.cat(result, tensors, dim or 1) end
+   return torch.cat(tensors, dim or 1)
+end
+
+-- The positions of a value among all elements, row by row; for dim 2, a list of columns for each row.
+function torch.find(tensor, value, dim)
+   if dim == nil then
+      local found = {}
+      local flat = tensor:contiguous():view(-1)
+      for i = 1, flat:nElement() do
+         if flat[i] == value then found[#found + 1] = i end
+      end
+      return found
+   end
+   if dim ~= 2 or tensor:dim() ~= 2 then error('torch.find: dim must be 2, for a matrix', 2) end
+   local rows = {}
+   for i = 1, tensor:size(1) do rows[i] = torch.find(tensor[i], value) end
+   return rows
+end
+
+-- torch.group([values, indices,] tensor [, same] [, descending]): the elements sorted, and for each run of
+-- equal ones its part of the values and of the indices.
+function torch.group(values, indices, tensor, same, descending)
+   if not torch.isTensor(indices) then
+      values, indices, tensor, same, descending = values.new(), torch.LongTensor(), values, indices, tensor
+   end
+   same = same or function(first, value) return first == value end
+   torch.sort(values, indices, tensor, descending or false)
+   local groups, start, count = {}, 1, values:size(1)
+   for i = 2, count + 1 do
+      if i > count or not same(values[start], values[i]) then
+         groups[values[start]] = {val = values:narrow(1, start, i - start), idx = indices:narrow(1, start, i - start)}
+         start = i
+      end
+   end
+   return groups, values, indices
+end
+
+-- Calls f on all pairs of tensors of two trees; a missing one is made from its prototype, or of the type
+-- of its partner.
+function torch.remap(first, second, f, prototype_1, prototype_2)
+   if type(first) == 'table' or type(second) == 'table' then
+      if type(first) ~= 'table' then first = {first} end
+      if type(second) ~= 'table' then second = {second} end
+      for key in pairs(#first > 0 and first or second) do
+         first[key], second[key] = torch.remap(first[key], second[key], f, prototype_1, prototype_2)
+      end
+      return first, second
+   end
+   first = first or (prototype_1 or second).new()
+   second = second or (prototype_2 or first).new()
+   f(first, second)
+   return first, second
+end
+
+local hashes = bridge.import 'hashes'
+torch.md5 = {
+   sumhexa = function(message) return hashes.md5(message) end,
+   sum = function(message)
+      return (hashes.md5(message):gsub('%x%x', function(code) return string.char(tonumber(code, 16)) end))
+   end,
+}
+
+----------------------------------------------------------------------------------------
+-- paths.indexdir: the files of folders, by number.
+
+local Index = {}
+Index.__index = Index
+
+function Index:size() return #self.names end
+function Index:filename(i) return self.names[i] end
+
+local function as_list(value) return type(value) == 'table' and value or {value} end
+
+local function has_extension(name, extensions)
+   if #extensions == 0 then return true end
+   for _, extension in ipairs(extensions) do
+      if name:lower():match('%.' .. extension:lower() .. '$') then return true end
+   end
+   return false
+end
+
+-- paths.indexdir(folders [, extensions, use_cache, ignored]): `ignored` is a shell pattern. Listing is fast
+-- enough here that nothing is cached.
+function paths.indexdir(folders, extensions, _, ignored)
+   local pattern = ignored and '^' .. ignored:gsub('[%-%.%+%[%]%(%)%$%^%%]', '%%%0'):gsub('%*', '.*') .. '$'
+   local names = {}
+   for _, folder in ipairs(as_list(folders)) do
+      for name in paths.files(folder) do
+         local path = paths.concat(folder, name)
+         if paths.filep(path) and has_extension(name, as_list(extensions)) and not (pattern and name:match(pattern)) then
+            names[#names + 1] = path
+         end
+      end
+   end
+   table.sort(names)
+   return setmetatable({names = names}, Index)
+end
+
+return torch

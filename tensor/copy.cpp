@@ -21,6 +21,18 @@ constexpr int64_t kTile = 32;  // of a transposing copy, elements on a side
 constexpr int64_t kShortRow = 8;     // elements
 constexpr int64_t kNarrowTile = 512;  // of a copy of many short rows
 
+// Rows of one value go by memcpy, which this CPU's widest stores do; the value is repeated once in a
+// block that stays in the nearest cache.
+template <class T>
+void fill_row(T* target, int64_t count, T value) {
+  constexpr int64_t kBlock = 4096 / sizeof(T);
+  const int64_t block = std::min(count, kBlock);
+  std::fill_n(target, block, value);
+  for (int64_t done = block; done < count; done += block) {
+    std::memcpy(target + done, target, std::min(block, count - done) * sizeof(T));
+  }
+}
+
 // Copies `count` elements; strides in elements.
 using RowCopy = void (*)(char* target, const char* source, int64_t count, int64_t target_stride,
                          int64_t source_stride);
@@ -39,7 +51,7 @@ void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64
   } else if (source_stride == 0) {
     const To value = convert<To>(*source);
     if (target_stride == 1) {
-      std::fill_n(target, count, value);
+      fill_row(target, count, value);
     } else {
       for (int64_t i = 0; i < count; ++i) target[i * target_stride] = value;
     }

@@ -7,6 +7,7 @@
 #include "tensor/default_dtype.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/dense.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
@@ -45,21 +46,33 @@ void empty_like_cpu(Call& call) {
   call.output(0, input.shape(), call.dtype(1, input.dtype()));
 }
 
-// Writes `function(Index i)` into every element.
-template <class Index, class Function>
-void generate(const Tensor& output, Function function) {
+// Calls `write(T* to, int64_t start, int32_t count)` for blocks of elements that cover the output;
+// counted in 32 bits, which every CPU can vectorise.
+template <class Write>
+void generate(const Tensor& output, const Write& write) {
+  constexpr int64_t kBlock = 1024;
   const DenseOutput dense(output);
+  const int64_t count = output.numel();
   visit_any(output.dtype(), [&](auto example) {
     using T = decltype(example);
-    constexpr int64_t block = 1024;  // counted in 32 bits, which every CPU can vectorise
     T* to = dense->data_as<T>();
-    for (int64_t start = 0; start < output.numel(); start += block, to += block) {
-      const int32_t count = static_cast<int32_t>(std::min(block, output.numel() - start));
-      const Index first = static_cast<Index>(start);
-      for (int32_t i = 0; i < count; ++i) to[i] = convert<T>(function(first + static_cast<Index>(i)));
-    }
+    parallel_for(0, (count + kBlock - 1) / kBlock, kParallelGrain / kBlock, [&](int64_t begin, int64_t end) {
+      for (int64_t start = begin * kBlock; start < std::min(count, end * kBlock); start += kBlock) {
+        write(to + start, start, static_cast<int32_t>(std::min(kBlock, count - start)));
+      }
+    });
   });
   dense.write_back();
+}
+
+// Element i is function(i).
+template <class Function>
+void generate_by_place(const Tensor& output, const Function& function) {
+  generate(output, [&](auto* to, int64_t start, int32_t count) {
+    using T = std::remove_pointer_t<decltype(to)>;
+    const double first = static_cast<double>(start);
+    for (int32_t i = 0; i < count; ++i) to[i] = convert<T>(function(first + i));
+  });
 }
 
 constexpr double kMostElements = 9e18;
@@ -92,15 +105,18 @@ void arange_cpu(Call& call) {
     const int64_t first = start.as_int(), by = step.as_int();
     const Tensor output = call.output(0, {range_length(first, end.as_int(), by)},
                                       call.dtype(3, DType::int64));
-    // Unsigned: a product may not fit where the sum does.
-    generate<int64_t>(output, [=](int64_t i) {
-      return static_cast<int64_t>(static_cast<uint64_t>(first) + static_cast<uint64_t>(i) * static_cast<uint64_t>(by));
+    // Unsigned: a product may not fit where the sum does, nor the number behind the last one.
+    generate(output, [=](auto* to, int64_t start, int32_t count) {
+      using T = std::remove_pointer_t<decltype(to)>;
+      const uint64_t step = static_cast<uint64_t>(by);
+      uint64_t number = static_cast<uint64_t>(first) + static_cast<uint64_t>(start) * step;
+      for (int32_t i = 0; i < count; ++i, number += step) to[i] = convert<T>(static_cast<int64_t>(number));
     });
   } else {
     const double first = start.as_double(), by = step.as_double();
     const Tensor output = call.output(0, {range_length(first, end.as_double(), by)},
                                       call.dtype(3, default_float()));
-    generate<double>(output, [=](double i) { return first + i * by; });
+    generate_by_place(output, [=](double i) { return first + i * by; });
   }
 }
 
@@ -112,7 +128,7 @@ void linspace_cpu(Call& call) {
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that the last element is exactly `end`.
   const double last = static_cast<double>(steps - 1);
-  generate<double>(output, [=](double i) {
+  generate_by_place(output, [=](double i) {
     return 2 * i <= last ? start + step * i : end - step * (last - i);
   });
 }

@@ -5,26 +5,96 @@
 #include "tensor/copy.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/views.h"
+#include "tensor/parallel.h"
 
 namespace relume {
 namespace {
 
-// Copies `piece` to where `output` has the indices [start, start + length) of `dim`; a piece
-// without that dimension is one index of it.
-void place(const Tensor& output, int dim, int64_t start, int64_t length, const Tensor& piece) {
-  if (!output.is_contiguous() || !piece.is_contiguous() || piece.dtype() != output.dtype()) {
-    copy(piece.ndim() == output.ndim() ? narrow_view(output, dim, start, length)
-                                       : select_view(output, dim, start),
-         piece);
-    return;
+constexpr int64_t kGrainBytes = 1 << 18;  // that one thread copies at least
+constexpr int64_t kNearBytes = 1 << 14;   // of the output, written while they are in the nearest cache
+
+// Copies rows of `width` bytes, which lie `pitch` apart in the target.
+template <class Unit>
+void copy_units(const char* from, int64_t rows, char* to, int64_t pitch) {
+  for (int64_t row = 0; row < rows; ++row, from += sizeof(Unit), to += pitch) std::memcpy(to, from, sizeof(Unit));
+}
+void copy_rows(const char* from, int64_t width, int64_t rows, char* to, int64_t pitch) {
+  switch (width) {
+    case 1: return copy_units<uint8_t>(from, rows, to, pitch);
+    case 2: return copy_units<uint16_t>(from, rows, to, pitch);
+    case 4: return copy_units<uint32_t>(from, rows, to, pitch);
+    case 8: return copy_units<uint64_t>(from, rows, to, pitch);
+    case 16: return copy_units<Complex128>(from, rows, to, pitch);
+    default: break;
   }
-  const int64_t inner = output.stride(dim) * static_cast<int64_t>(item_size(output.dtype()));
-  const int64_t step = output.size(dim) * inner, bytes = length * inner;
-  if (bytes == 0) return;
-  const char* from = piece.data_as<char>();
-  char* to = output.data_as<char>() + start * inner;
-  const char* const end = from + piece.numel() * item_size(piece.dtype());
-  for (; from < end; from += bytes, to += step) std::memcpy(to, from, bytes);
+  for (; rows > 0; --rows, from += width, to += pitch) std::memcpy(to, from, width);
+}
+
+// Contiguous pieces as columns of one matrix, side by side; widths are in bytes.
+struct Columns {
+  const std::vector<Tensor>& pieces;
+  int64_t rows, item_bytes;
+  char* output;
+  int64_t width;  // of the output
+
+  // Calls f(data, width, start) for the columns of every piece.
+  template <class Function>
+  void for_each(const Function& f) const {
+    int64_t start = 0;
+    for (const Tensor& piece : pieces) {
+      const int64_t width = piece.numel() * item_bytes / rows;
+      if (width > 0) f(piece.data_as<const char>(), width, start);
+      start += width;
+    }
+  }
+
+  void join() const {
+    if (rows < num_threads()) {
+      for (int64_t row = 0; row < rows; ++row) {
+        parallel_for(0, width, kGrainBytes, [&](int64_t begin, int64_t end) { join_part(row, begin, end); });
+      }
+    } else {
+      parallel_for(0, rows, std::max<int64_t>(1, kGrainBytes / width),
+                   [&](int64_t begin, int64_t end) { join_rows(begin, end); });
+    }
+  }
+
+ private:
+  void join_part(int64_t row, int64_t begin, int64_t end) const {
+    for_each([&](const char* data, int64_t piece_width, int64_t start) {
+      const int64_t first = std::max(begin, start), last = std::min(end, start + piece_width);
+      if (first < last) std::memcpy(output + row * width + first, data + row * piece_width + (first - start), last - first);
+    });
+  }
+  void join_rows(int64_t begin, int64_t end) const {
+    const int64_t block = std::max<int64_t>(1, kNearBytes / width);
+    for (int64_t row = begin; row < end; row += block) {
+      for_each([&](const char* data, int64_t piece_width, int64_t start) {
+        copy_rows(data + row * piece_width, piece_width, std::min(block, end - row), output + row * width + start, width);
+      });
+    }
+  }
+};
+
+// Writes the pieces into the output one after the other along `dim`; a piece without that dimension
+// is one index of it.
+void join(const Tensor& output, int dim, const std::vector<Tensor>& pieces) {
+  if (output.numel() == 0) return;
+  bool plain = output.is_contiguous();
+  for (const Tensor& piece : pieces) plain &= piece.is_contiguous() && piece.dtype() == output.dtype();
+  if (plain) {
+    const int64_t item_bytes = static_cast<int64_t>(item_size(output.dtype()));
+    const int64_t rows = product({output->shape, dim});
+    return Columns{pieces, rows, item_bytes, output.data_as<char>(), output.numel() / rows * item_bytes}.join();
+  }
+  int64_t start = 0;
+  for (const Tensor& piece : pieces) {
+    if (piece.numel() == 0) continue;
+    const bool is_slice = piece.ndim() == output.ndim();
+    const int64_t length = is_slice ? piece.size(dim) : 1;
+    copy(is_slice ? narrow_view(output, dim, start, length) : select_view(output, dim, start), piece);
+    start += length;
+  }
 }
 
 std::vector<Tensor> pieces_of(const Call& call) {
@@ -66,13 +136,7 @@ void cat_cpu(Call& call) {
     shape[dim] += piece.size(dim);
   }
   const Tensor output = call.output(0, shape, common_dtype(pieces));
-  int64_t start = 0;
-  for (const Tensor& piece : pieces) {
-    if (piece.numel() == 0) continue;
-    const int64_t length = piece.size(dim);
-    place(output, dim, start, length, piece);
-    start += length;
-  }
+  join(output, dim, pieces);
 }
 
 void stack_cpu(Call& call) {
@@ -85,9 +149,7 @@ void stack_cpu(Call& call) {
   Dims shape(pieces[0].shape());
   shape.insert(dim, static_cast<int64_t>(pieces.size()));
   const Tensor output = call.output(0, shape, common_dtype(pieces));
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    place(output, dim, static_cast<int64_t>(i), 1, pieces[i]);
-  }
+  join(output, dim, pieces);
 }
 
 int sized_dim(const Call& call, int argument) {

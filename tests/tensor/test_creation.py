@@ -66,6 +66,27 @@ def test_float_ranges(start, end, step):
     np.testing.assert_allclose(result.numpy(), np.arange(start, end, step), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_long_ranges_and_constants(dtype, threads):
+    before = rl.get_num_threads()
+    rl.set_num_threads(threads)
+    try:
+        type_of = getattr(rl, dtype)
+        expected = np.arange(-5, 400_000 * 3 - 5, 3).astype(dtype)
+        np.testing.assert_array_equal(rl.arange(-5, 400_000 * 3 - 5, 3, dtype=type_of), expected)
+        expected = (0.25 * np.arange(400_001)).astype(dtype)
+        np.testing.assert_array_equal(rl.arange(0, 100_000.25, 0.25, dtype=type_of), expected)
+        np.testing.assert_array_equal(
+            rl.full([300_001], 7, dtype=type_of), np.full(300_001, 7, dtype)
+        )
+        np.testing.assert_array_equal(
+            rl.full([3, 70_001], 9, dtype=type_of)[:, 1:], np.full((3, 70_000), 9, dtype)
+        )
+    finally:
+        rl.set_num_threads(before)
+
+
 def test_ranges_at_the_ends_of_int64():
     top = 2**63 - 1
     assert rl.arange(top - 2, top).tolist() == [top - 2, top - 1]

@@ -36,6 +36,36 @@ def test_stack(data):
     same(rl.stack([rl.from_numpy(piece) for piece in pieces], dim), np.stack(pieces, dim))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape, dim", [((700, 300), 0), ((700, 300), 1), ((2, 210_000), 1)])
+def test_joining_large_tensors(shape, dim, dtype, threads):
+    """Large enough to be split over threads, and into blocks of rows."""
+    before = rl.get_num_threads()
+    rl.set_num_threads(threads)
+    try:
+        whole = (np.arange(np.prod(shape)) % 251).astype(dtype).reshape(shape)
+        pieces = [
+            whole,
+            whole[:, 1:] if dim == 1 else whole[1:],
+            whole[:, :0] if dim == 1 else whole[:0],
+        ]
+        pieces = [np.ascontiguousarray(piece) for piece in pieces]
+        same(rl.cat([rl.from_numpy(piece) for piece in pieces], dim), np.concatenate(pieces, dim))
+        equals = [whole, whole[::-1].copy(), whole[:, ::-1].copy()]
+        for new_dim in (0, dim, 2):
+            same(rl.stack([rl.from_numpy(a) for a in equals], new_dim), np.stack(equals, new_dim))
+    finally:
+        rl.set_num_threads(before)
+
+
+def test_joining_many_narrow_tensors():
+    columns = np.random.default_rng(0).random((3000, 400), "float32")
+    pieces = [rl.from_numpy(np.ascontiguousarray(columns[:, i])) for i in range(400)]
+    same(rl.stack(pieces, 1), columns)
+    same(rl.cat([piece.reshape(-1, 1) for piece in pieces], 1), columns)
+
+
 def test_joining_promotes_types():
     assert rl.cat([rl.tensor([1]), rl.tensor([1.5])]).dtype is rl.float32
     assert (

@@ -54,6 +54,16 @@ def close(got, expected, accuracy, dtype="float64"):
             np.testing.assert_allclose(got, expected.astype(dtype), rtol=3e-7, atol=1e-38)
 
 
+def test_erf_of_floats_is_right_to_a_unit_in_the_last_place():
+    every_size = np.arange(0, 0x7F800000, 9973, dtype="uint32").view("float32")
+    x = np.concatenate([every_size, np.linspace(0, 4.2, 300_001, dtype="float32")])
+    exact = special.erf(x.astype("float64"))
+    got = rl.erf(rl.from_numpy(x)).numpy()
+    unit = np.spacing(exact.astype("float32"))
+    assert np.max(np.abs(got - exact) / unit) < 1.25
+    np.testing.assert_array_equal(rl.erf(rl.from_numpy(-x)).numpy(), -got)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_one_element(name):

@@ -7,6 +7,16 @@ namespace relume {
 namespace RELUME_ISA {
 namespace {
 
+// exp(x) for x <= 0 (or NaN): with a factor that keeps the power of two normal, and taken out in one
+// step that rounds subnormal results.
+inline float exp_of_negative(float x) {
+  constexpr int32_t kNormal = 24;
+  const math::ReducedFloat part = math::reduce(x < -104.0f ? -104.0f : x);
+  const float power = math::float_power_of_two(static_cast<uint32_t>(static_cast<int32_t>(part.n) + kNormal));
+  return (1 + math::expm1_near_zero(part.r)) * power * 0x1p-24f;
+}
+inline double exp_of_negative(double x) { return math::exp(x); }
+
 // A block of lines comes in three forms, with the same functions: `fold` folds the elements of
 // every line into one number, `for_each` visits all elements with their line.
 
@@ -25,7 +35,7 @@ class SingleLine {
 
   template <class A, class Add, class Element>
   void fold(A start, const Add& add, const Element& element, Numbers<A>& result) const {
-    constexpr int64_t kLanes = 16;  // which the compiler keeps in vectors
+    constexpr int64_t kLanes = 32;  // which the compiler keeps in vectors
     A lanes[kLanes];
     for (A& lane : lanes) lane = start;
     int64_t i = 0;
@@ -145,9 +155,9 @@ void exponentials(const Lines& lines, const T* input, T* result,
   lines.fold(static_cast<T>(-__builtin_inf()), larger, [=](int64_t i) { return input[i]; }, largest);
   if constexpr (std::is_same_v<Lines, ShortLines>) {
     lines.for_each([=](int64_t i, int64_t line) { result[i] = input[i] - largest[line]; });
-    lines.for_each_element([=](int64_t i) { result[i] = math::exp(result[i]); });
+    lines.for_each_element([=](int64_t i) { result[i] = exp_of_negative(result[i]); });
   } else {
-    lines.for_each([=](int64_t i, int64_t line) { result[i] = math::exp(input[i] - largest[line]); });
+    lines.for_each([=](int64_t i, int64_t line) { result[i] = exp_of_negative(input[i] - largest[line]); });
   }
   lines.fold(0.0, plus, [=](int64_t i) { return static_cast<double>(result[i]); }, sum);
 }

@@ -111,6 +111,17 @@ def test_softmax_of_short_floats(dtype, tolerance):
     np.testing.assert_allclose(result.numpy(), exact, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("length", [9, 33, 1000])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_down_to_the_smallest_floats(length, dim):
+    x = np.resize([0, -20, -80, -88, -95, -100, -103, -110, -np.inf], (length, 3)).astype("float32")
+    exact = np.exp(x.astype("float64"))
+    exact /= exact.sum(0)
+    shape = (length, 3) if dim == 0 else (3, length)
+    result = rl.softmax(rl.from_numpy(np.resize(x if dim == 0 else x.T, shape)), dim).numpy()
+    np.testing.assert_allclose(result, exact if dim == 0 else exact.T, rtol=2e-6, atol=2e-45)
+
+
 def test_softmax_of_extremes():
     infinity = float("inf")
     x = rl.tensor([[1000.0, 1000.0], [-infinity, 0.0], [infinity, 0.0], [float("nan"), 0.0]])

@@ -289,29 +289,41 @@ int64_t fold_wide_lanes(double& total, double start, const T* data, int64_t coun
   return done;
 }
 
+// Lanes of extremes, and where there was a NaN, which comparisons pass over.
 template <class T, class Direction>
-void take_further(Vector<T>& best, Vector<T> x) {
-  const auto further = std::is_same_v<Direction, Upward> ? x > best : x < best;
-  best = further | (x != x) ? x : best;
-}
+struct ExtremeLanes {
+  using Mask = decltype(Vector<T>{} != Vector<T>{});
+  Vector<T> best = Vector<T>{} + furthest_back<T, Direction>();
+  Mask is_nan{};
+
+  void take(Vector<T> x) {
+    best = std::is_same_v<Direction, Upward> ? (x > best ? x : best) : (x < best ? x : best);
+    is_nan |= x != x;
+  }
+  void take(const ExtremeLanes& other) {
+    take(other.best);
+    is_nan |= other.is_nan;
+  }
+  Vector<T> result() const { return is_nan ? Vector<T>{} + static_cast<T>(__builtin_nan("")) : best; }
+};
 
 template <class T, class Direction>
 int64_t extreme_of_lanes(T& best, const T* data, int64_t count) {
   constexpr int64_t width = kLanes<T>, step = kVectors * width;
   if (count < width) return 0;
-  Vector<T> lanes = load(data);
-  int64_t done = width;
+  ExtremeLanes<T, Direction> lanes;
+  int64_t done = 0;
   if (count >= 2 * step) {
-    Vector<T> more[kVectors];
-    for (int v = 0; v < kVectors; ++v) more[v] = load(data + v * width);
-    for (done = step; done + step <= count; done += step) {
-      for (int v = 0; v < kVectors; ++v) take_further<T, Direction>(more[v], load(data + done + v * width));
+    ExtremeLanes<T, Direction> more[kVectors];
+    for (; done + step <= count; done += step) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) more[v].take(load(data + done + v * width));
     }
-    for (int v = 0; v < kVectors; ++v) take_further<T, Direction>(lanes, more[v]);
+    for (int v = 0; v < kVectors; ++v) lanes.take(more[v]);
   }
-  for (; done + width <= count; done += width) take_further<T, Direction>(lanes, load(data + done));
-  take_further<T, Direction>(lanes, load(data + count - width));  // some of them once more
-  const T furthest = fold_lanes(lanes, [](T a, T b) {
+  for (; done + width <= count; done += width) lanes.take(load(data + done));
+  lanes.take(load(data + count - width));  // some of them once more
+  const T furthest = fold_lanes(lanes.result(), [](T a, T b) {
     Extreme<T, Direction>::add(a, b, 0);
     return a;
   });
@@ -423,13 +435,11 @@ int64_t extremes_of_eight_rows(T* best, const char* data, int64_t row_stride, in
   for (; r + 8 <= rows; r += 8, data += 8 * row_stride) {
     int64_t i = 0;
     for (; i + kLanes<T> <= count; i += kLanes<T>) {
-      Vector<T> lanes = load(best + i);
-      for (int k = 0; k < 8; ++k) {
-        const Vector<T> x = load(reinterpret_cast<const T*>(data + k * row_stride) + i);
-        const auto further = std::is_same_v<Direction, Upward> ? x > lanes : x < lanes;
-        lanes = further | (x != x) ? x : lanes;
-      }
-      std::memcpy(best + i, &lanes, sizeof lanes);
+      ExtremeLanes<T, Direction> lanes;
+      lanes.take(load(best + i));
+      for (int k = 0; k < 8; ++k) lanes.take(load(reinterpret_cast<const T*>(data + k * row_stride) + i));
+      const Vector<T> furthest = lanes.result();
+      std::memcpy(best + i, &furthest, sizeof furthest);
     }
     for (; i < count; ++i) {
       for (int k = 0; k < 8; ++k) {

@@ -166,6 +166,21 @@ def test_nan_wins_and_the_first_of_equals_is_chosen():
     assert math.isnan(rl.amax(rl.from_numpy(long)).item())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_extremes_with_a_nan_anywhere(dtype):
+    """In the vectors at the front, in what is left behind them, and in rows folded together."""
+    values = np.random.default_rng(0).standard_normal((19, 141)).astype(dtype)
+    for place in range(0, 19 * 141, 37):
+        x = values.copy()
+        x.flat[place] = np.nan
+        t = rl.from_numpy(x)
+        for dim in (0, 1):
+            np.testing.assert_array_equal(rl.amax(t, dim).numpy(), x.max(dim))
+            np.testing.assert_array_equal(rl.amin(t, dim).numpy(), x.min(dim))
+    infinite = rl.from_numpy(np.full((9, 141), -np.inf, dtype))
+    assert rl.amax(infinite).item() == -np.inf and rl.amax(infinite, 0).tolist() == [-np.inf] * 141
+
+
 def test_nothing_to_reduce():
     empty = rl.zeros(0, 3)
     assert rl.sum(empty).item() == 0 and rl.prod(empty).item() == 1

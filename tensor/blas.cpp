@@ -56,6 +56,26 @@ GemmKernel<double> own_gemm<double>() {
   return best_gemm_kernels().float64;
 }
 
+template <class T>
+SmallGemmKernel<T> small_gemm();
+template <>
+SmallGemmKernel<float> small_gemm<float>() {
+  return best_gemm_kernels().small_float32;
+}
+template <>
+SmallGemmKernel<double> small_gemm<double>() {
+  return best_gemm_kernels().small_float64;
+}
+
+// Does our kernel for small matrices beat OpenBLAS, which packs its operands (and whose threads
+// wait for one another to get memory for that)?
+template <class T>
+bool suits_small_gemm(int64_t rows, const Matrix<const T>& b) {
+  constexpr int64_t kSmallTransposed = 16 * 16;  // elements that may be put into rows
+  return rows <= kSmallGemm && b.rows <= kSmallGemm && b.columns <= kSmallGemm &&
+         (b.column_stride == 1 || b.rows * b.columns <= kSmallTransposed);
+}
+
 // Below this many multiplications plain loops beat a call.
 constexpr int64_t kSmallProduct = 5 * 5 * 5;
 // A thread is worth waking for about this many multiplications.
@@ -256,6 +276,7 @@ void gemm(T alpha, Matrix<const T> a, Matrix<const T> b, T beta, Matrix<T> resul
     gemm<T>(alpha, a, b, beta, plain);
     return copy_elements<T>(plain, result);
   }
+  if (suits_small_gemm(rows, b)) return small_gemm<T>()(alpha, a, b, beta, result);
   const bool use_blas = functions<T>().gemm && fits_blas(a) && fits_blas(b);
   if (!use_blas) return multiply_with_own_kernel(alpha, a, b, beta, result);
   if (!has_blas_rows(a) && !has_blas_rows(a.transposed())) {

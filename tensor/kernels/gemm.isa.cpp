@@ -81,10 +81,108 @@ void gemm(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, const Mat
   }
 }
 
+// ---- small matrices, whose packing would cost as much as their product ----
+
+// A tile of the result: kRows rows of `a`, in any layout, times kVectors vectors of columns of `b`.
+template <class T>
+struct SmallTile {
+  T alpha, beta;
+  int64_t depth;
+  const T* a;
+  int64_t a_row, a_column;  // strides
+  const T* b;
+  int64_t b_row;
+  T* result;
+  int64_t result_row;
+  int64_t columns;  // of the result; fewer than the vectors hold at its edge
+
+  template <int kRows, int kVectors>
+  static void multiply(const SmallTile& tile) {
+    using V = typename Vector<T>::type;
+    constexpr int kWidth = Vector<T>::width;
+    V sum[kRows][kVectors] = {};
+    const T *a = tile.a, *b = tile.b;
+    for (int64_t k = 0; k < tile.depth; k++, a += tile.a_column, b += tile.b_row) {
+      V columns[kVectors];
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; j++) columns[j] = *reinterpret_cast<const V*>(b + j * kWidth);
+#pragma GCC unroll 6
+      for (int i = 0; i < kRows; i++) {
+        const V factor = a[i * tile.a_row] - V{};
+#pragma GCC unroll 2
+        for (int j = 0; j < kVectors; j++) sum[i][j] += factor * columns[j];
+      }
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < kRows; i++) {
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; j++) tile.write(sum[i][j], i, j * kWidth);
+    }
+  }
+
+ private:
+  void write(typename Vector<T>::type sum, int row, int64_t column) const {
+    using V = typename Vector<T>::type;
+    T* const target = result + row * result_row + column;
+    const V scaled = alpha * sum;
+    if (column + Vector<T>::width <= columns) {
+      V& place = *reinterpret_cast<V*>(target);
+      place = beta == 0 ? scaled : scaled + beta * place;
+      return;
+    }
+    for (int64_t i = 0; column + i < columns; i++) target[i] = beta == 0 ? scaled[i] : scaled[i] + beta * target[i];
+  }
+};
+
+constexpr int kSmallRows = 6;
+template <class T>
+using MultiplyTile = void (*)(const SmallTile<T>&);
+template <class T>
+constexpr MultiplyTile<T> kMultiplyTile[2][kSmallRows] = {
+    {SmallTile<T>::template multiply<1, 1>, SmallTile<T>::template multiply<2, 1>,
+     SmallTile<T>::template multiply<3, 1>, SmallTile<T>::template multiply<4, 1>,
+     SmallTile<T>::template multiply<5, 1>, SmallTile<T>::template multiply<6, 1>},
+    {SmallTile<T>::template multiply<1, 2>, SmallTile<T>::template multiply<2, 2>,
+     SmallTile<T>::template multiply<3, 2>, SmallTile<T>::template multiply<4, 2>,
+     SmallTile<T>::template multiply<5, 2>, SmallTile<T>::template multiply<6, 2>},
+};
+
+template <class T>
+void small_gemm(T alpha, const Matrix<const T>& a, const Matrix<const T>& b, T beta, const Matrix<T>& result) {
+  constexpr int64_t kWidth = Vector<T>::width;
+  const int64_t rows = result.rows, columns = result.columns, depth = a.columns;
+  SmallTile<T> tile{alpha, beta, depth, a.data, a.row_stride, a.column_stride, b.data, b.row_stride,
+                    result.data, result.row_stride, columns};
+  // Where rows of `b` are no whole vectors: a copy with zeros behind them.
+  T copy[kSmallGemm * (kSmallGemm + kWidth)];
+  if (b.column_stride != 1 || columns % kWidth != 0) {
+    const int64_t width = round_up(columns, kWidth);
+    for (int64_t k = 0; k < depth; k++) {
+      T* const row = copy + k * width;
+      for (int64_t j = columns; j < width; j++) row[j] = 0;
+      for (int64_t j = 0; j < columns; j++) row[j] = b.at(k, j);
+    }
+    tile.b = copy;
+    tile.b_row = width;
+  }
+  const int64_t tiles = (rows + kSmallRows - 1) / kSmallRows;  // of about equal height
+  const T* const first_column = tile.b;
+  for (int64_t i = 0; i < tiles; i++) {
+    const int64_t row = i * rows / tiles, count = (i + 1) * rows / tiles - row;
+    tile.a = a.data + row * a.row_stride;
+    for (int64_t column = 0; column < columns; column += 2 * kWidth) {
+      tile.b = first_column + column;
+      tile.columns = columns - column;
+      tile.result = result.data + row * result.row_stride + column;
+      kMultiplyTile<T>[tile.columns > kWidth][count - 1](tile);
+    }
+  }
+}
+
 }  // namespace
 
 extern const GemmKernels gemm_kernels;
-const GemmKernels gemm_kernels{gemm<float>, gemm<double>};
+const GemmKernels gemm_kernels{gemm<float>, gemm<double>, small_gemm<float>, small_gemm<double>};
 
 }  // namespace RELUME_ISA
 }  // namespace relume

@@ -73,6 +73,26 @@ def test_any_memory_layout(sizes, left, right, dtype):
     np.testing.assert_allclose(result.numpy(), a @ b, **tolerance(dtype))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_small_size(dtype):
+    """Full and partial tiles, in rows and columns, of matrices that go without packing."""
+    for m in (2, 5, 6, 7, 13, 64):
+        for k in (1, 8, 17, 64):
+            for n in (2, 7, 8, 9, 16, 24, 31, 63, 64, 65):
+                a, b, c = (
+                    random((m, k), dtype, 1),
+                    random((k, n), dtype, 2),
+                    random((m, n), dtype, 3),
+                )
+                product = (rl.from_numpy(a) @ rl.from_numpy(b)).numpy()
+                np.testing.assert_allclose(product, a @ b, **tolerance(dtype))
+                wide = rl.from_numpy(np.pad(c, ((0, 0), (1, 2))))
+                part = wide[:, 1 : n + 1]
+                part.addmm_(rl.from_numpy(a), rl.from_numpy(b), beta=0.5, alpha=-2)
+                np.testing.assert_allclose(part.numpy(), 0.5 * c - 2 * (a @ b), **tolerance(dtype))
+                assert not wide[:, 0].any() and not wide[:, -2:].any()
+
+
 def test_repeated_rows_of_an_expanded_operand():
     row = random((1, 60))
     a = np.broadcast_to(row, (50, 60))

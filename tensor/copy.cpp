@@ -5,13 +5,13 @@
 
 #include "tensor/convert.h"
 #include "tensor/kernels/best_isa.h"
-#include "tensor/kernels/row_conversions.h"
+#include "tensor/kernels/row_loops.h"
 #include "tensor/parallel.h"
 #include "tensor/transpose.h"
 
 namespace relume {
 
-RELUME_PER_ISA(RowConversions, row_conversions)
+RELUME_PER_ISA(RowLoops, row_loops)
 
 namespace {
 
@@ -21,16 +21,28 @@ constexpr int64_t kTile = 32;  // of a transposing copy, elements on a side
 constexpr int64_t kShortRow = 8;     // elements
 constexpr int64_t kNarrowTile = 512;  // of a copy of many short rows
 
-// Rows of one value go by memcpy, which this CPU's widest stores do; the value is repeated once in a
-// block that stays in the nearest cache.
+// The loops of this CPU for elements as large as T, or null.
 template <class T>
-void fill_row(T* target, int64_t count, T value) {
-  constexpr int64_t kBlock = 4096 / sizeof(T);
-  const int64_t block = std::min(count, kBlock);
-  std::fill_n(target, block, value);
-  for (int64_t done = block; done < count; done += block) {
-    std::memcpy(target + done, target, std::min(block, count - done) * sizeof(T));
+auto loops_of_size() {
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    return &best_row_loops().of_4_bytes;
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return &best_row_loops().of_8_bytes;
+  } else {
+    return static_cast<const RowLoopsOfSize<T>*>(nullptr);
   }
+}
+
+template <class T>
+void fill_row(T value, int64_t count, T* target) {
+  if (const auto* loops = loops_of_size<T>()) return loops->fill(value, count, target);
+  std::fill_n(target, count, value);
+}
+
+template <class T>
+void reverse_row(const T* last, int64_t count, T* target) {
+  if (const auto* loops = loops_of_size<T>()) return loops->reverse(last, count, target);
+  for (int64_t i = 0; i < count; ++i) target[i] = last[-i];
 }
 
 // Copies `count` elements; strides in elements.
@@ -51,11 +63,12 @@ void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64
   } else if (source_stride == 0) {
     const To value = convert<To>(*source);
     if (target_stride == 1) {
-      fill_row(target, count, value);
+      fill_row(value, count, target);
     } else {
       for (int64_t i = 0; i < count; ++i) target[i * target_stride] = value;
     }
   } else if (target_stride == 1 && source_stride == -1) {
+    if constexpr (std::is_same_v<To, From>) return reverse_row(source, count, target);
     for (int64_t i = 0; i < count; ++i) target[i] = convert<To>(source[-i]);
   } else {
     for (int64_t i = 0; i < count; ++i) {
@@ -65,13 +78,13 @@ void copy_row(char* target_bytes, const char* source_bytes, int64_t count, int64
 }
 
 // The same with a loop for this CPU where elements lie side by side.
-template <class To, class From, RowConversion<To, From> RowConversions::* conversion>
+template <class To, class From, RowConversion<To, From> RowLoops::* conversion>
 void convert_row(char* target, const char* source, int64_t count, int64_t target_stride,
                  int64_t source_stride) {
   if (target_stride != 1 || source_stride != 1) {
     return copy_row<To, From>(target, source, count, target_stride, source_stride);
   }
-  (best_row_conversions().*conversion)(reinterpret_cast<const From*>(source), count,
+  (best_row_loops().*conversion)(reinterpret_cast<const From*>(source), count,
                                        reinterpret_cast<To*>(target));
 }
 
@@ -80,10 +93,10 @@ struct FastRow {
   RowCopy copy;
 };
 constexpr FastRow kFastRows[] = {
-    {DType::float16, DType::float32, convert_row<Half, float, &RowConversions::float_to_half>},
-    {DType::float32, DType::float16, convert_row<float, Half, &RowConversions::half_to_float>},
-    {DType::bfloat16, DType::float32, convert_row<BFloat16, float, &RowConversions::float_to_bfloat16>},
-    {DType::float32, DType::bfloat16, convert_row<float, BFloat16, &RowConversions::bfloat16_to_float>},
+    {DType::float16, DType::float32, convert_row<Half, float, &RowLoops::float_to_half>},
+    {DType::float32, DType::float16, convert_row<float, Half, &RowLoops::half_to_float>},
+    {DType::bfloat16, DType::float32, convert_row<BFloat16, float, &RowLoops::float_to_bfloat16>},
+    {DType::float32, DType::bfloat16, convert_row<float, BFloat16, &RowLoops::bfloat16_to_float>},
 };
 
 RowCopy same_size_row(std::size_t size) {

@@ -130,6 +130,35 @@ def test_double_to_half_rounds_once(values):
     equal(rl.from_numpy(array).to_dtype(rl.float16), expected)
 
 
+@pytest.mark.parametrize("count", [7, 8, 100_003])
+def test_rows_of_floats_become_the_same_halves_as_single_floats(count):
+    bits = np.random.default_rng(count).integers(0, 2**32, count, dtype="uint32")
+    bits[: 7 if count == 7 else 8] = np.resize(
+        [0x7F800001, 0xFFC12345, 0x7F800000, 0xFF7FFFFF, 0x33000001], 8
+    )[:count]
+    array = bits.view("float32")
+    halves = rl.from_numpy(array).to_dtype(rl.float16).numpy()
+    with np.errstate(all="ignore"):
+        expected = array.astype("float16")
+    numbers = ~np.isnan(array)
+    np.testing.assert_array_equal(halves.view("uint16")[numbers], expected.view("uint16")[numbers])
+    # Of a NaN the sign is kept, and nothing else.
+    nans = halves.view("uint16")[~numbers]
+    np.testing.assert_array_equal(nans, np.where(bits[~numbers] >> 31, 0xFE00, 0x7E00))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+def test_rows_reversed_and_filled(dtype):
+    array = (np.arange(3 * 5001) % 113).astype(dtype).reshape(3, 5001)
+    equal(rl.from_numpy(array).flip([1]), array[:, ::-1])
+    equal(rl.from_numpy(array).flip([0, 1]), array[::-1, ::-1])
+    t = rl.from_numpy(array.copy())
+    t[:, 1:].fill_(3)
+    expected = array.copy()
+    expected[:, 1:] = 3
+    equal(t, expected)
+
+
 @given(st.integers(0, 2**16 - 1))
 def test_every_half_survives_the_way_through_float(bits):
     half = np.array([bits], "uint16").view("float16")

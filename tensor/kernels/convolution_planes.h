@@ -3,6 +3,7 @@
 // neighbouring windows need for one tap always lie side by side.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "tensor/kernels/convolution.h"
@@ -42,9 +43,22 @@ struct Phases {
   int64_t channel() const { return total() * plane; }
 };
 
+// The first `kBlock` and the last of `count` elements, which may overlap.
+template <int kBlock, class T>
+void copy_ends(const T* source, int64_t count, T* target) {
+  std::memcpy(target, source, kBlock * sizeof(T));
+  std::memcpy(target + count - kBlock, source + count - kBlock, kBlock * sizeof(T));
+}
+
 // Every `step`-th of `count` elements.
 template <int kStep, class T>
 void copy_row(const T* source, int64_t step, int64_t count, T* target) {
+  // A call costs more than short rows, and so does finding out how to copy them.
+  if (kStep == 1 && count >= 4 && count <= 32) {
+    return count <= 8 ? copy_ends<4>(source, count, target)
+           : count <= 16 ? copy_ends<8>(source, count, target)
+                         : copy_ends<16>(source, count, target);
+  }
   for (int64_t i = 0; i < count; i++) target[i] = source[i * (kStep ? kStep : step)];
 }
 

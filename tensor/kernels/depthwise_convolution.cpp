@@ -222,30 +222,37 @@ void input_gradient_depthwise(const Convolution& shape, const T* grad_output, co
 template <class T>
 void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, const T* input,
                                T* grad_weight) {
+  constexpr int64_t kGroupsAtOnce = 32;  // which lie side by side in an image
   const Phases phases(shape);
   const std::vector<int64_t> offsets = group_offsets(shape, phases);
   const Taps taps{offsets.data(), static_cast<int64_t>(offsets.size())};
   const int64_t outputs = shape.group_outputs(), width = loops<T>().width;
   const int64_t parts = std::clamp<int64_t>(num_threads() / shape.groups, 1, outputs);  // of a group
+  const int64_t at_once = std::clamp<int64_t>(shape.groups / num_threads(), 1, kGroupsAtOnce);
+  const int64_t blocks = (shape.groups + at_once - 1) / at_once;
   std::vector<T> all_sums(shape.out_channels * taps.count * width);
   for_each_item<T>(
-      shape.groups * parts, shape.batch * shape.output_pixels() * taps.count * outputs / parts,
+      blocks * parts, at_once * shape.batch * shape.output_pixels() * taps.count * outputs / parts,
       planes_size<T>(shape, phases), [&](int64_t work, T* planes) {
-        const int64_t group = work / parts, part = work % parts;
-        const int64_t first = group * outputs + outputs * part / parts;
-        const int64_t last = group * outputs + outputs * (part + 1) / parts;
+        const int64_t block = work / parts, part = work % parts;
+        const int64_t first_group = block * at_once, last_group = std::min(shape.groups, first_group + at_once);
+        const int64_t begin = outputs * part / parts, end = outputs * (part + 1) / parts;  // of a group's outputs
         for (int64_t image = 0; image < shape.batch; image++) {
-          spread_group(shape, phases, input, image * shape.groups + group, planes);
-          for (int64_t i = first; i < last; i++) {
-            loops<T>().correlate(planes, phases.pitch, taps,
-                                 grad_output + (image * shape.out_channels + i) * shape.output_pixels(),
-                                 shape.output.height, shape.output.width,
-                                 all_sums.data() + i * taps.count * width);
+          for (int64_t group = first_group; group < last_group; group++) {
+            spread_group(shape, phases, input, image * shape.groups + group, planes);
+            for (int64_t i = group * outputs + begin; i < group * outputs + end; i++) {
+              loops<T>().correlate(planes, phases.pitch, taps,
+                                   grad_output + (image * shape.out_channels + i) * shape.output_pixels(),
+                                   shape.output.height, shape.output.width,
+                                   all_sums.data() + i * taps.count * width);
+            }
           }
         }
-        for (int64_t i = first * taps.count; i < last * taps.count; i++) {
-          const T* lanes = all_sums.data() + i * width;
-          grad_weight[i] = std::accumulate(lanes, lanes + width, T(0));
+        for (int64_t group = first_group; group < last_group; group++) {
+          for (int64_t i = (group * outputs + begin) * taps.count; i < (group * outputs + end) * taps.count; i++) {
+            const T* lanes = all_sums.data() + i * width;
+            grad_weight[i] = std::accumulate(lanes, lanes + width, T(0));
+          }
         }
       });
 }

@@ -9,6 +9,8 @@
 namespace relume {
 namespace {
 
+constexpr int64_t kPixelsTogether = 400;  // which meet a weight that is packed once for them
+
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Some images in a row, in one group of channels; their pixels stand side by side in matrices whose
@@ -92,8 +94,10 @@ void for_each_product(const Convolution& shape, const Work& work) {
 
 int64_t images_together(const Convolution& shape) {
   if (shape.batch < num_threads() || shape.output_pixels() == 0) return 1;
+  if (shape.output_pixels() > kProductPixels / 2) return 1;
   const int64_t per_thread = divide_up(shape.batch, num_threads());
-  return std::clamp<int64_t>(kProductPixels / shape.output_pixels(), 1, per_thread);
+  const int64_t most = std::clamp<int64_t>(kPixelsTogether / shape.output_pixels(), 1, per_thread);
+  return divide_up(per_thread, divide_up(per_thread, most));  // products of about equal size
 }
 
 template <class T>

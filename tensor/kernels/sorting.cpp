@@ -26,6 +26,7 @@ class LineSorter {
   // For the first `count` elements of lines of `length`.
   LineSorter(int64_t length, int64_t count, bool descending)
       : length_(length), count_(count), descending_(descending), keys_(length) {
+    if (very_few()) return;
     words_.reserve(sorts_all() ? length : count);
     scratch_.reserve(sorts_all() ? length : count);
     if (sorts_all()) {
@@ -44,6 +45,7 @@ class LineSorter {
       for (Key& key : keys_) key = ~key;
     }
     if (count_ == 0) return;
+    if (very_few()) return first_of_very_few(indices);
     if (sorts_all()) {
       int64_t* places = count_ < length_ ? places_.data() : indices;
       order_positions(keys_.data(), length_, places, words_, scratch_);
@@ -60,25 +62,28 @@ class LineSorter {
   // A good part of a line costs as much as all of it.
   bool sorts_all() const { return count_ >= length_ / 4; }
   bool few() const { return count_ < length_ / kFewOfMany; }
+  bool very_few() const { return few() && count_ <= kVeryFew; }
 
   // The largest key to choose.
   Key threshold() {
-    if (!few()) return select_key(keys_.data(), length_, count_ - 1, candidates_);
-    return count_ <= kVeryFew ? threshold_of_very_few() : threshold_of_few();
+    return few() ? threshold_of_few() : select_key(keys_.data(), length_, count_ - 1, candidates_);
   }
 
-  Key threshold_of_very_few() {
-    Key* best = chosen_.data();
-    std::copy_n(keys_.begin(), count_, best);
-    std::sort(best, best + count_);
-    for (int64_t i = count_; i < length_; ++i) {
+  // Keeps the best ones so far in order, each with its place.
+  void first_of_very_few(int64_t* places) const {
+    Key best[kVeryFew];
+    int64_t kept = 0;
+    for (int64_t i = 0; i < length_; ++i) {
       const Key key = keys_[i];
-      if (key >= best[count_ - 1]) continue;
-      int64_t place = count_ - 1;
-      for (; place > 0 && best[place - 1] > key; --place) best[place] = best[place - 1];
-      best[place] = key;
+      if (kept == count_ && key >= best[kept - 1]) continue;
+      int64_t at = kept < count_ ? kept++ : kept - 1;
+      for (; at > 0 && best[at - 1] > key; --at) {
+        best[at] = best[at - 1];
+        places[at] = places[at - 1];
+      }
+      best[at] = key;
+      places[at] = i;
     }
-    return best[count_ - 1];
   }
 
   // With a list of candidates, which is cut to the best ones whenever it is full.

@@ -1,7 +1,5 @@
 // One layer of gated recurrent units in one direction, over a whole sequence (Cho et al., 2014).
-#include "tensor/copy.h"
 #include "tensor/kernels/recurrent.h"
-#include "tensor/kernels/window.h"
 
 namespace relume {
 namespace {
@@ -11,32 +9,26 @@ namespace {
 // `from_hidden` holds what the hidden state adds to the gates.
 template <class T>
 void gru_layer(Call& call) {
-  check_matrices(call, 0, 1);
-  const Steps steps("gru", call.integers(6), call.boolean(7));
-  const int64_t inputs = call.tensor(0).size(1), hidden = call.tensor(1).size(1), gates = 3 * hidden;
-  const RecurrentLayer<T> layer{steps, inputs, hidden, gates};
-  const Tensor input = matrix_argument<T>(call, 0, steps.total, inputs);
-  const Tensor h0 = matrix_argument<T>(call, 1, steps.batch, hidden);
-  const Tensor weight_ih = matrix_argument<T>(call, 2, gates, inputs);
-  const Tensor weight_hh = matrix_argument<T>(call, 3, gates, hidden);
-  const Tensor bias_ih = bias_argument<T>(call, 4, gates), bias_hh = bias_argument<T>(call, 5, gates);
+  const LayerArguments<T> given(call, "gru", {0, 1, 2, 6}, 3);
+  const Steps& steps = given.steps;
+  const int64_t hidden = given.hidden, gates = given.gates;
+  const RecurrentLayer<T> layer = given.layer();
+  const Tensor bias_ih = given.bias_ih(call), bias_hh = given.bias_hh(call);
 
-  constexpr DType dtype = DTypeOf<T>::value;
-  T* output = dense_output(call, 0, {steps.total, hidden}, dtype).template data_as<T>();
-  T* last_hidden = dense_output(call, 1, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* all_gates = dense_output(call, 2, {steps.total, gates}, dtype).template data_as<T>();
-  T* from_hidden = dense_output(call, 3, {steps.total, gates}, dtype).template data_as<T>();
+  T* output = matrix_output<T>(call, 0, steps.total, hidden);
+  T* last_hidden = matrix_output<T>(call, 1, steps.batch, hidden);
+  T* all_gates = matrix_output<T>(call, 2, steps.total, gates);
+  T* from_hidden = matrix_output<T>(call, 3, steps.total, gates);
 
-  layer.input_gates(input.data_as<const T>(), weight_ih.data_as<const T>(), data_or_null<T>(bias_ih), nullptr,
-                    all_gates);
+  layer.input_gates(given.input(), given.weight_ih(), data_or_null<T>(bias_ih), nullptr, all_gates);
   layer.fill_rows(data_or_null<T>(bias_hh), from_hidden);
-  const PackedMatrix<T> recurrent(weight_hh.data_as<const T>(), hidden, gates, 1, hidden);
+  const PackedMatrix<T> recurrent(given.weight_hh(), hidden, gates, 1, hidden);
   const Buffer<T> scratch(steps.batch * hidden);
   layer.over_samples([&](int64_t first, int64_t last) {
     T* own_scratch = scratch.data() + first * hidden;
     for (int64_t step = 0; step < steps.count(); step++) {
       steps.for_each(step, first, last, [&](const StepRows& rows) {
-        const T* before = rows.before < 0 ? h0.data_as<const T>() + rows.sample * hidden : output + rows.before * hidden;
+        const T* before = rows.before < 0 ? given.initial() + rows.sample * hidden : output + rows.before * hidden;
         T* recurrent_gates = from_hidden + rows.row * gates;
         recurrent.add_product(before, rows.count, recurrent_gates, own_scratch);
         recurrent_loops<T>().gru_cell(rows.count, hidden, all_gates + rows.row * gates, recurrent_gates, before,
@@ -56,38 +48,32 @@ void gru_layer_cpu(Call& call) {
 //   -> gradients of (input, h0, weight_ih, weight_hh, bias_ih, bias_hh)
 template <class T>
 void gru_layer_backward(Call& call) {
-  check_matrices(call, 2, 3);
-  const Steps steps("gru", call.integers(9), call.boolean(10));
-  const int64_t inputs = call.tensor(2).size(1), hidden = call.tensor(3).size(1), gates = 3 * hidden;
-  const RecurrentLayer<T> layer{steps, inputs, hidden, gates};
-  const Tensor input = matrix_argument<T>(call, 2, steps.total, inputs);
-  const Tensor h0 = matrix_argument<T>(call, 3, steps.batch, hidden);
-  const Tensor weight_ih = matrix_argument<T>(call, 4, gates, inputs);
-  const Tensor weight_hh = matrix_argument<T>(call, 5, gates, hidden);
-  const Tensor output = matrix_argument<T>(call, 6, steps.total, hidden);
-  const Tensor all_gates = matrix_argument<T>(call, 7, steps.total, gates);
-  const Tensor from_hidden = matrix_argument<T>(call, 8, steps.total, gates);
+  const LayerArguments<T> given(call, "gru", {2, 3, 4, 9}, 3);
+  const Steps& steps = given.steps;
+  const int64_t hidden = given.hidden, gates = given.gates;
+  const RecurrentLayer<T> layer = given.layer();
+  const Tensor output = given.of_steps(call, 6, hidden);
+  const Tensor all_gates = given.of_steps(call, 7, gates), from_hidden = given.of_steps(call, 8, gates);
   const Tensor grad_output = gradient_argument<T>(call, 0, steps.total, hidden);
 
-  constexpr DType dtype = DTypeOf<T>::value;
   const bool input_needed = call.boolean(11);
-  T* grad_input = dense_output(call, 0, {input_needed ? steps.total : 0, inputs}, dtype).template data_as<T>();
-  T* grad_hidden = dense_output(call, 1, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* grad_weight_ih = dense_output(call, 2, {gates, inputs}, dtype).template data_as<T>();
-  T* grad_weight_hh = dense_output(call, 3, {gates, hidden}, dtype).template data_as<T>();
-  T* grad_bias_ih = dense_output(call, 4, {gates}, dtype).template data_as<T>();
-  T* grad_bias_hh = dense_output(call, 5, {gates}, dtype).template data_as<T>();
+  T* grad_input = matrix_output<T>(call, 0, input_needed ? steps.total : 0, given.inputs);
+  T* grad_hidden = matrix_output<T>(call, 1, steps.batch, hidden);
+  T* grad_weight_ih = matrix_output<T>(call, 2, gates, given.inputs);
+  T* grad_weight_hh = matrix_output<T>(call, 3, gates, hidden);
+  T* grad_bias_ih = vector_output<T>(call, 4, gates);
+  T* grad_bias_hh = vector_output<T>(call, 5, gates);
   copy_or_zero(gradient_argument<T>(call, 1, steps.batch, hidden), steps.batch * hidden, grad_hidden);
 
   const Buffer<T> grad_gates(steps.total * gates), grad_from_hidden(steps.total * gates);
-  const PackedMatrix<T> recurrent(weight_hh.data_as<const T>(), gates, hidden, hidden, 1);
+  const PackedMatrix<T> recurrent(given.weight_hh(), gates, hidden, hidden, 1);
   const Buffer<T> scratch(steps.batch * gates);
   layer.over_samples([&](int64_t first, int64_t last) {
     T* own_scratch = scratch.data() + first * gates;
     for (int64_t step = steps.count() - 1; step >= 0; step--) {
       steps.for_each(step, first, last, [&](const StepRows& rows) {
         const int64_t at = rows.row * hidden;
-        const T* before = rows.before < 0 ? h0.data_as<const T>() + rows.sample * hidden
+        const T* before = rows.before < 0 ? given.initial() + rows.sample * hidden
                                           : output.data_as<const T>() + rows.before * hidden;
         const T* from_output = grad_output.defined() ? grad_output.data_as<const T>() + at : nullptr;
         T* state_grad = grad_hidden + rows.sample * hidden;
@@ -100,10 +86,9 @@ void gru_layer_backward(Call& call) {
       });
     }
   });
-  if (input_needed) layer.input_gradient(grad_gates.data(), weight_ih.data_as<const T>(), grad_input);
-  layer.weight_gradient(grad_gates.data(), input.data_as<const T>(), grad_weight_ih);
-  layer.recurrent_weight_gradient(grad_from_hidden.data(), output.data_as<const T>(), h0.data_as<const T>(),
-                                  grad_weight_hh);
+  if (input_needed) layer.input_gradient(grad_gates.data(), given.weight_ih(), grad_input);
+  layer.weight_gradient(grad_gates.data(), given.input(), grad_weight_ih);
+  layer.recurrent_weight_gradient(grad_from_hidden.data(), output.data_as<const T>(), given.initial(), grad_weight_hh);
   layer.bias_gradient(grad_gates.data(), grad_bias_ih);
   layer.bias_gradient(grad_from_hidden.data(), grad_bias_hh);
 }

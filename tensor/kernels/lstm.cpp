@@ -1,7 +1,5 @@
 // One layer of LSTM in one direction, over a whole sequence (Hochreiter and Schmidhuber, 1997).
-#include "tensor/copy.h"
 #include "tensor/kernels/recurrent.h"
-#include "tensor/kernels/window.h"
 
 namespace relume {
 namespace {
@@ -11,28 +9,21 @@ namespace {
 // `cells` holds the rows of the cells, then those of their tanh.
 template <class T>
 void lstm_layer(Call& call) {
-  check_matrices(call, 0, 1);
-  const Steps steps("lstm", call.integers(7), call.boolean(8));
-  const int64_t inputs = call.tensor(0).size(1), hidden = call.tensor(1).size(1), gates = 4 * hidden;
-  const RecurrentLayer<T> layer{steps, inputs, hidden, gates};
-  const Tensor input = matrix_argument<T>(call, 0, steps.total, inputs);
-  const Tensor h0 = matrix_argument<T>(call, 1, steps.batch, hidden);
-  const Tensor c0 = matrix_argument<T>(call, 2, steps.batch, hidden);
-  const Tensor weight_ih = matrix_argument<T>(call, 3, gates, inputs);
-  const Tensor weight_hh = matrix_argument<T>(call, 4, gates, hidden);
-  const Tensor bias_ih = bias_argument<T>(call, 5, gates), bias_hh = bias_argument<T>(call, 6, gates);
+  const LayerArguments<T> given(call, "lstm", {0, 1, 3, 7}, 4);
+  const Steps& steps = given.steps;
+  const int64_t hidden = given.hidden, gates = given.gates;
+  const RecurrentLayer<T> layer = given.layer();
+  const Tensor c0 = given.of_samples(call, 2), bias_ih = given.bias_ih(call), bias_hh = given.bias_hh(call);
 
-  constexpr DType dtype = DTypeOf<T>::value;
-  T* output = dense_output(call, 0, {steps.total, hidden}, dtype).template data_as<T>();
-  T* last_hidden = dense_output(call, 1, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* last_cell = dense_output(call, 2, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* all_gates = dense_output(call, 3, {steps.total, gates}, dtype).template data_as<T>();
-  T* cells = dense_output(call, 4, {2 * steps.total, hidden}, dtype).template data_as<T>();
+  T* output = matrix_output<T>(call, 0, steps.total, hidden);
+  T* last_hidden = matrix_output<T>(call, 1, steps.batch, hidden);
+  T* last_cell = matrix_output<T>(call, 2, steps.batch, hidden);
+  T* all_gates = matrix_output<T>(call, 3, steps.total, gates);
+  T* cells = matrix_output<T>(call, 4, 2 * steps.total, hidden);
   T* tanh_cells = cells + steps.total * hidden;
 
-  layer.input_gates(input.data_as<const T>(), weight_ih.data_as<const T>(),
-                    data_or_null<T>(bias_ih), data_or_null<T>(bias_hh), all_gates);
-  const PackedMatrix<T> recurrent(weight_hh.data_as<const T>(), hidden, gates, 1, hidden);
+  layer.input_gates(given.input(), given.weight_ih(), data_or_null<T>(bias_ih), data_or_null<T>(bias_hh), all_gates);
+  const PackedMatrix<T> recurrent(given.weight_hh(), hidden, gates, 1, hidden);
   const Buffer<T> scratch(steps.batch * hidden);
   layer.over_samples([&](int64_t first, int64_t last) {
     T* own_scratch = scratch.data() + first * hidden;
@@ -40,7 +31,7 @@ void lstm_layer(Call& call) {
       steps.for_each(step, first, last, [&](const StepRows& rows) {
         const bool begins = rows.before < 0;
         const int64_t before = (begins ? rows.sample : rows.before) * hidden, at = rows.row * hidden;
-        const T* hidden_before = (begins ? h0.data_as<const T>() : output) + before;
+        const T* hidden_before = (begins ? given.initial() : output) + before;
         const T* cell_before = (begins ? c0.data_as<const T>() : cells) + before;
         T* row_gates = all_gates + rows.row * gates;
         recurrent.add_product(hidden_before, rows.count, row_gates, own_scratch);
@@ -62,36 +53,30 @@ void lstm_layer_cpu(Call& call) {
 //   -> gradients of (input, h0, c0, weight_ih, weight_hh, bias)
 template <class T>
 void lstm_layer_backward(Call& call) {
-  check_matrices(call, 3, 4);
-  const Steps steps("lstm", call.integers(11), call.boolean(12));
-  const int64_t inputs = call.tensor(3).size(1), hidden = call.tensor(4).size(1), gates = 4 * hidden;
-  const RecurrentLayer<T> layer{steps, inputs, hidden, gates};
-  const Tensor input = matrix_argument<T>(call, 3, steps.total, inputs);
-  const Tensor h0 = matrix_argument<T>(call, 4, steps.batch, hidden);
-  const Tensor c0 = matrix_argument<T>(call, 5, steps.batch, hidden);
-  const Tensor weight_ih = matrix_argument<T>(call, 6, gates, inputs);
-  const Tensor weight_hh = matrix_argument<T>(call, 7, gates, hidden);
-  const Tensor output = matrix_argument<T>(call, 8, steps.total, hidden);
-  const Tensor saved_gates = matrix_argument<T>(call, 9, steps.total, gates);
+  const LayerArguments<T> given(call, "lstm", {3, 4, 6, 11}, 4);
+  const Steps& steps = given.steps;
+  const int64_t hidden = given.hidden, gates = given.gates;
+  const RecurrentLayer<T> layer = given.layer();
+  const Tensor c0 = given.of_samples(call, 5);
+  const Tensor output = given.of_steps(call, 8, hidden), saved_gates = given.of_steps(call, 9, gates);
   const Tensor saved_cells = matrix_argument<T>(call, 10, 2 * steps.total, hidden);
   const T* all_gates = saved_gates.data_as<const T>();
   const T* cells = saved_cells.data_as<const T>();
   const T* tanh_cells = cells + steps.total * hidden;
   const Tensor grad_output = gradient_argument<T>(call, 0, steps.total, hidden);
 
-  constexpr DType dtype = DTypeOf<T>::value;
   const bool input_needed = call.boolean(13);
-  T* grad_input = dense_output(call, 0, {input_needed ? steps.total : 0, inputs}, dtype).template data_as<T>();
-  T* grad_hidden = dense_output(call, 1, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* grad_cell = dense_output(call, 2, {steps.batch, hidden}, dtype).template data_as<T>();
-  T* grad_weight_ih = dense_output(call, 3, {gates, inputs}, dtype).template data_as<T>();
-  T* grad_weight_hh = dense_output(call, 4, {gates, hidden}, dtype).template data_as<T>();
-  T* grad_bias = dense_output(call, 5, {gates}, dtype).template data_as<T>();
+  T* grad_input = matrix_output<T>(call, 0, input_needed ? steps.total : 0, given.inputs);
+  T* grad_hidden = matrix_output<T>(call, 1, steps.batch, hidden);
+  T* grad_cell = matrix_output<T>(call, 2, steps.batch, hidden);
+  T* grad_weight_ih = matrix_output<T>(call, 3, gates, given.inputs);
+  T* grad_weight_hh = matrix_output<T>(call, 4, gates, hidden);
+  T* grad_bias = vector_output<T>(call, 5, gates);
   copy_or_zero(gradient_argument<T>(call, 1, steps.batch, hidden), steps.batch * hidden, grad_hidden);
   copy_or_zero(gradient_argument<T>(call, 2, steps.batch, hidden), steps.batch * hidden, grad_cell);
 
   const Buffer<T> grad_gates(steps.total * gates);
-  const PackedMatrix<T> recurrent(weight_hh.data_as<const T>(), gates, hidden, hidden, 1);
+  const PackedMatrix<T> recurrent(given.weight_hh(), gates, hidden, hidden, 1);
   const Buffer<T> scratch(steps.batch * gates);
   layer.over_samples([&](int64_t first, int64_t last) {
     T* own_scratch = scratch.data() + first * gates;
@@ -111,9 +96,9 @@ void lstm_layer_backward(Call& call) {
       });
     }
   });
-  if (input_needed) layer.input_gradient(grad_gates.data(), weight_ih.data_as<const T>(), grad_input);
-  layer.weight_gradient(grad_gates.data(), input.data_as<const T>(), grad_weight_ih);
-  layer.recurrent_weight_gradient(grad_gates.data(), output.data_as<const T>(), h0.data_as<const T>(), grad_weight_hh);
+  if (input_needed) layer.input_gradient(grad_gates.data(), given.weight_ih(), grad_input);
+  layer.weight_gradient(grad_gates.data(), given.input(), grad_weight_ih);
+  layer.recurrent_weight_gradient(grad_gates.data(), output.data_as<const T>(), given.initial(), grad_weight_hh);
   layer.bias_gradient(grad_gates.data(), grad_bias);
 }
 

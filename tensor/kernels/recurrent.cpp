@@ -157,12 +157,29 @@ void RecurrentLayer<T>::bias_gradient(const T* grad_gates, T* result) const {
   recurrent_loops<T>().column_sums(grad_gates, steps.total, gates, result);
 }
 
-void check_matrices(const Call& call, int first, int second) {
-  for (int argument : {first, second}) {
-    check(call.tensor(argument).ndim() == 2, public_name(call.op), ": ", call.op.schema.arguments[argument].name,
-          " must have two dimensions, not shape ", call.tensor(argument).shape());
-  }
+namespace {
+
+// The columns of a matrix whose size the other arguments must fit.
+int64_t columns_of(const Call& call, int argument) {
+  const Tensor tensor = call.tensor(argument);
+  check(tensor.ndim() == 2, public_name(call.op), ": ", call.op.schema.arguments[argument].name,
+        " must have two dimensions, not shape ", tensor.shape());
+  return tensor.size(1);
 }
+
+}  // namespace
+
+template <class T>
+LayerArguments<T>::LayerArguments(const Call& call, const char* op, LayerPlaces at, int64_t gates_per_unit)
+    : steps(op, call.integers(at.batch_sizes), call.boolean(at.batch_sizes + 1)),
+      inputs(columns_of(call, at.input)),
+      hidden(columns_of(call, at.hidden)),
+      gates(gates_per_unit * hidden),
+      input_(matrix_argument<T>(call, at.input, steps.total, inputs)),
+      initial_(matrix_argument<T>(call, at.hidden, steps.batch, hidden)),
+      weight_ih_(matrix_argument<T>(call, at.weights, gates, inputs)),
+      weight_hh_(matrix_argument<T>(call, at.weights + 1, gates, hidden)),
+      weights_(at.weights) {}
 
 template <class T>
 Tensor matrix_argument(const Call& call, int argument, int64_t rows, int64_t columns) {
@@ -185,6 +202,8 @@ Tensor bias_argument(const Call& call, int argument, int64_t count) {
   return contiguous_copy_if_needed(tensor);
 }
 
+template struct LayerArguments<float>;
+template struct LayerArguments<double>;
 template class PackedMatrix<float>;
 template class PackedMatrix<double>;
 template struct RecurrentLayer<float>;

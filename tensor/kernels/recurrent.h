@@ -8,6 +8,7 @@
 #include "tensor/buffer.h"
 #include "tensor/dispatch.h"
 #include "tensor/kernels/recurrent_loops.h"
+#include "tensor/kernels/window.h"
 #include "tensor/parallel.h"
 
 namespace relume {
@@ -94,8 +95,6 @@ struct RecurrentLayer {
   }
 };
 
-// Throws unless these arguments, of which sizes are read, have two dimensions.
-void check_matrices(const Call& call, int first, int second);
 // An argument of shape (rows, columns) and type T, made contiguous.
 template <class T>
 Tensor matrix_argument(const Call& call, int argument, int64_t rows, int64_t columns);
@@ -105,6 +104,53 @@ Tensor bias_argument(const Call& call, int argument, int64_t count);
 template <class T>
 Tensor gradient_argument(const Call& call, int argument, int64_t rows, int64_t columns) {
   return call.has(argument) ? matrix_argument<T>(call, argument, rows, columns) : Tensor();
+}
+
+// Where arguments that follow one another begin: the weights (input-hidden, hidden-hidden, and forward
+// both biases), and batch_sizes with `reverse` behind them.
+struct LayerPlaces {
+  int input, hidden, weights, batch_sizes;
+};
+
+// The arguments that every kind of layer takes, forward and backward, in the shapes they must have.
+template <class T>
+struct LayerArguments {
+  Steps steps;
+  int64_t inputs, hidden, gates;  // widths of a row
+
+  // Throws unless they fit together; `gates_per_unit` says how many rows of weights a hidden unit has.
+  LayerArguments(const Call& call, const char* op, LayerPlaces at, int64_t gates_per_unit);
+
+  RecurrentLayer<T> layer() const { return {steps, inputs, hidden, gates}; }
+  const T* input() const { return input_.template data_as<const T>(); }
+  const T* initial() const { return initial_.template data_as<const T>(); }  // the hidden state
+  const T* weight_ih() const { return weight_ih_.template data_as<const T>(); }
+  const T* weight_hh() const { return weight_hh_.template data_as<const T>(); }
+  // An argument with a row for each step of each sample, or for each sample.
+  Tensor of_steps(const Call& call, int argument, int64_t columns) const {
+    return matrix_argument<T>(call, argument, steps.total, columns);
+  }
+  Tensor of_samples(const Call& call, int argument) const {
+    return matrix_argument<T>(call, argument, steps.batch, hidden);
+  }
+  // Forward only; undefined when there are none.
+  Tensor bias_ih(const Call& call) const { return bias_argument<T>(call, weights_ + 2, gates); }
+  Tensor bias_hh(const Call& call) const { return bias_argument<T>(call, weights_ + 3, gates); }
+
+ private:
+  Tensor input_, initial_, weight_ih_, weight_hh_;
+  int weights_;
+};
+
+// The memory of an output.
+template <class T>
+T* matrix_output(Call& call, int i, int64_t rows, int64_t columns) {
+  return dense_output(call, i, {rows, columns}, DTypeOf<T>::value).template data_as<T>();
+}
+
+template <class T>
+T* vector_output(Call& call, int i, int64_t count) {
+  return dense_output(call, i, {count}, DTypeOf<T>::value).template data_as<T>();
 }
 
 template <class T>

@@ -196,7 +196,9 @@ local function large(path, separator)
    return proxy
 end
 
-local load_defaults = {separator = ',', mode = 'tidy', header = 'auto', verbose = true, skip = 0, column_order = false}
+local load_defaults = {
+   separator = ',', mode = 'tidy', header = 'auto', verbose = true, skip = 0, column_order = false,
+}
 
 -- csvigo.load(path), or csvigo.load{path = ..., separator, mode, header, verbose, skip, column_order}
 function csvigo.load(...)
@@ -204,7 +206,8 @@ function csvigo.load(...)
    if type(options.path) ~= 'string' then
       usage('load', {
          "path          the file", "separator     one character [default = ,]",
-         "mode          raw | tidy | query | large [default = tidy]", "header        true | false | auto [default = auto]",
+         "mode          raw | tidy | query | large [default = tidy]",
+         "header        true | false | auto [default = auto]",
          "verbose       [default = true]", "skip          how many lines to leave out at the start [default = 0]",
          "column_order  also return the names of the columns in order [default = false]",
       })

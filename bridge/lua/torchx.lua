@@ -98,7 +98,8 @@ function paths.indexdir(folders, extensions, _, ignored)
    for _, folder in ipairs(as_list(folders)) do
       for name in paths.files(folder) do
          local path = paths.concat(folder, name)
-         if paths.filep(path) and has_extension(name, as_list(extensions)) and not (pattern and name:match(pattern)) then
+         local is_ignored = pattern and name:match(pattern)
+         if paths.filep(path) and has_extension(name, as_list(extensions)) and not is_ignored then
             names[#names + 1] = path
          end
       end

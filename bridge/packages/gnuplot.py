@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["draw"]
 
 # How gnuplot's styles look in matplotlib: the words of `with ...`, and the letters of `plot`.
-LINES = {
+LINES: dict[str, dict[str, Any]] = {
     "-": {"linestyle": "-"},
     "lines": {"linestyle": "-"},
     "+": {"linestyle": "", "marker": "+"},
@@ -25,11 +25,16 @@ LINES = {
     "steps": {"linestyle": "-", "drawstyle": "steps-post"},
 }
 LEGEND_PLACES = {
-    ("left", "top"): "upper left", ("right", "top"): "upper right",
-    ("center", "top"): "upper center", ("left", "bottom"): "lower left",
-    ("right", "bottom"): "lower right", ("center", "bottom"): "lower center", ("left", "middle"): "center left",
-    ("right", "middle"): "center right", ("center", "middle"): "center",
-}  # fmt: skip
+    ("left", "top"): "upper left",
+    ("center", "top"): "upper center",
+    ("right", "top"): "upper right",
+    ("left", "middle"): "center left",
+    ("center", "middle"): "center",
+    ("right", "middle"): "center right",
+    ("left", "bottom"): "lower left",
+    ("center", "bottom"): "lower center",
+    ("right", "bottom"): "lower right",
+}
 
 
 def draw(path: str, figure: Any) -> None:
@@ -112,8 +117,11 @@ def _bar_width(x: np.ndarray) -> float:
 
 
 def _smooth(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A cubic spline through the points."""
-    from scipy.interpolate import CubicSpline
+    """A cubic spline through the points; straight lines without SciPy."""
+    try:
+        from scipy.interpolate import CubicSpline  # type: ignore[import-untyped]
+    except ImportError:
+        return x, y
 
     order = np.argsort(x)
     x, y = x[order], y[order]

@@ -123,9 +123,10 @@ def test_class(lua):
         local B = class('packageB', 'packageA')
         function B:twice() return self.stuff .. self.stuff end
         local b = B('x')
-        return show(b:run(), b:twice(), class.type(b), class.istype(b, 'packageA'),
-           class.istype(A.new(), 'packageB'), class.type(3), class.metatable('packageA').run == A.run,
-           class.factory('packageB').stuff)
+        return show(
+           b:run(), b:twice(), class.type(b), class.istype(b, 'packageA'),
+           class.istype(A.new(), 'packageB'), class.type(3),
+           class.metatable('packageA').run == A.run, class.factory('packageB').stuff)
         """
     ) == "x xx packageB true false number true nil"  # fmt: skip
 
@@ -265,10 +266,13 @@ def test_torchx(lua):
     assert lua.execute(
         """
         local groups, values = torch.group(torch.Tensor {5,3,4,5,3,5})
-        local made = select(2, torch.remap({torch.ones(2)}, nil, function(x, y) y:resizeAs(x):copy(x) end))
-        return show(torch.md5.sumhexa 'helloworld!', torch.find(torch.Tensor {1,2,3,1,1,2}, 1),
-           torch.find(torch.Tensor {{1,2,3,4,5},{5,6,0.6,0,2}}, 2, 2), groups[5].idx:size(1), groups[4].idx[1],
-           values[6], made[1]:sum(), torch.concat({torch.ones(2,3), torch.ones(2,1)}, 2):size(2))
+        local function copy(x, y) y:resizeAs(x):copy(x) end
+        local made = select(2, torch.remap({torch.ones(2)}, nil, copy))
+        return show(
+           torch.md5.sumhexa 'helloworld!', torch.find(torch.Tensor {1,2,3,1,1,2}, 1),
+           torch.find(torch.Tensor {{1,2,3,4,5},{5,6,0.6,0,2}}, 2, 2), groups[5].idx:size(1),
+           groups[4].idx[1], values[6], made[1]:sum(),
+           torch.concat({torch.ones(2,3), torch.ones(2,1)}, 2):size(2))
         """
     ) == "420e57b017066b44e05ea1577f6e2e12 {1,4,5} {{2},{5}} 3 3 5 2 4"  # fmt: skip
 

@@ -192,7 +192,8 @@ local function described(self, name)
 end
 
 for _, class in ipairs {elements.Argument, elements.Option} do
-   class.result_field, class.default_for, class.placeholders, class.described = target, default_for, placeholders, described
+   class.result_field, class.default_for = target, default_for
+   class.placeholders, class.described = placeholders, described
 end
 elements.Parser.described = described
 

@@ -140,7 +140,8 @@ function State:check_mutexes(element, name)
          if other == element then
             local used = self.ran[group]
             if used and used.element ~= element then
-               self:fail('%s can not be used together with %s', element:described(name), used.element:described(used.name))
+               self:fail('%s can not be used together with %s', element:described(name),
+                  used.element:described(used.name))
             end
             self.ran[group] = {element = element, name = name}
          end

@@ -3,7 +3,9 @@
 local class = {}
 local builtin = {}  -- fields of a class that its children do not inherit
 
-for _, name in ipairs {'_base', '_class', '_name', '_handler', '_init', '_create', '_post_init', '__index', 'class_of', 'cast'} do
+for _, name in ipairs {
+   '_base', '_class', '_name', '_handler', '_init', '_create', '_post_init', '__index', 'class_of', 'cast',
+} do
    builtin[name] = true
 end
 

@@ -176,7 +176,9 @@ end
 
 function Data:column_by_name(name)
    local position = position_of(self, name)
-   if not position or self[1] and self[1][position] == nil then error(("no column '%s'"):format(tostring(name)), 2) end
+   if not position or self[1] and self[1][position] == nil then
+      error(("no column '%s'"):format(tostring(name)), 2)
+   end
    return array2d.column(self, position)
 end
 

@@ -104,7 +104,8 @@ local function text_of(e)
       local part = arguments[i]
       parts[i] = text_of(part)
       local inner = is_expression(part) and rawget(part, 'op') or 'argument'
-      if inner ~= 'argument' and inner ~= '()' and inner ~= '[]' and op ~= '()' then parts[i] = '(' .. parts[i] .. ')' end
+      local is_tight = inner == 'argument' or inner == '()' or inner == '[]'
+      if not is_tight and op ~= '()' then parts[i] = '(' .. parts[i] .. ')' end
    end
    if op == '()' then return parts[1] .. '(' .. table.concat(parts, ',', 2) .. ')' end
    if op == '[]' then return parts[1] .. '[' .. parts[2] .. ']' end

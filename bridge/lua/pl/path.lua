@@ -33,7 +33,9 @@ function path.exists(name)
    return lfs.attributes(name, 'mode') ~= nil and name
 end
 
-for name, attribute in pairs {getsize = 'size', getatime = 'access', getmtime = 'modification', getctime = 'change'} do
+for name, attribute in pairs {
+   getsize = 'size', getatime = 'access', getmtime = 'modification', getctime = 'change',
+} do
    path[name] = function(file)
       assert_string(1, file)
       return lfs.attributes(file, attribute)

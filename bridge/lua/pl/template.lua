@@ -25,7 +25,7 @@ local function source_of(text, options)
          out[#out + 1] = line:gsub(code_line, '')
          if not line:find '\n' then out[#out + 1] = '\n' end
       elseif line ~= '' then
-         if options.newline and options.newline ~= '\n' then line = line:gsub('\n', options.newline == true and '' or options.newline) end
+         if options.newline then line = line:gsub('\n', options.newline == true and '' or options.newline) end
          local pieces = {}
          add_text(pieces, line, options)
          out[#out + 1] = table.concat(pieces, ' ') .. ' '

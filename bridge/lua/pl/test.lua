@@ -37,7 +37,9 @@ function test.asserteq2(a, b, c, d, level)
 end
 
 function test.assertmatch(s, pattern, level)
-   if type(s) ~= 'string' or not s:match(pattern) then test.complain(s, pattern, 'these strings did not match', level) end
+   if type(s) ~= 'string' or not s:match(pattern) then
+      test.complain(s, pattern, 'these strings did not match', level)
+   end
 end
 
 function test.assertraise(f, message, level)

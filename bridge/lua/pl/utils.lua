@@ -329,7 +329,8 @@ end
 -- Runs a command: did it end well, its code, what it wrote to standard output and to standard error.
 function utils.executeex(command, is_binary)
    local output, errors = os.tmpname(), os.tmpname()
-   local ok, code = compat.execute(('%s > %s 2> %s'):format(command, utils.quote_arg(output), utils.quote_arg(errors)))
+   local redirected = ('%s > %s 2> %s'):format(command, utils.quote_arg(output), utils.quote_arg(errors))
+   local ok, code = compat.execute(redirected)
    return ok, code, take_file(output, is_binary), take_file(errors, is_binary)
 end
 

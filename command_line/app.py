@@ -152,6 +152,14 @@ def convert(
     everything: Annotated[
         bool, typer.Option("--all", help="Also buffers, gradients and last outputs of layers.")
     ] = False,
+    into: Annotated[
+        Path | None,
+        typer.Option(metavar="OLD.t7", help="The network that gets the tensors of SOURCE."),
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="NAMES.json", help="With --into: what names of tensors mean there."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An option of the format."),
@@ -160,6 +168,7 @@ def convert(
 ) -> None:
     """Convert a model, and prove that it computes the same: both sides run on the same inputs."""
     from relume.command_line.convert import convert as carry_out
+    from relume.command_line.convert import read_names
     from relume.command_line.output import settings_of
 
     options = {
@@ -171,6 +180,8 @@ def convert(
         "everything": everything,
         **settings_of(settings or []),
     }
+    if into is not None:
+        options |= {"into": into, "names": None if names is None else read_names(names)}
     done = carry_out(
         source,
         destination,

@@ -51,8 +51,8 @@ def convert(
     if not source.exists() or source.stat().st_size < LARGE:
         with status(f"reading {source}"):
             source_or_root = load_any(source)
-            if select:
-                source_or_root = object_tree.select(source_or_root, select)
+            if select and not options.get("into"):  # which says where the new weights go
+                source_or_root, select = object_tree.select(source_or_root, select), ""
             count = len(collect(source_or_root, everything=bool(options.get("everything"))).arrays)
     try:
         with progress("writing", count) as advance:
@@ -60,7 +60,7 @@ def convert(
                 source_or_root,
                 destination,
                 to=to,
-                select="" if count else select,
+                select=select,
                 input=arrays,
                 layers=report is not None,
                 progress=advance,
@@ -74,6 +74,14 @@ def convert(
         return False
     show(made, source, report, json)
     return True
+
+
+def read_names(path: Path) -> dict[str, str]:
+    """A JSON file that says for names of tensors which of the network's they are."""
+    names = json_format.loads(path.read_text())
+    if not isinstance(names, dict):
+        raise ValueError(f"{path} should hold one object: a name of the network for each name")
+    return {str(name): str(meant) for name, meant in names.items()}
 
 
 def show(made: ConversionReport, source: Path, path: Path | None, json: bool) -> None:

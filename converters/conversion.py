@@ -21,6 +21,7 @@ from relume.converters.formats import (
     Refusal,
     format_of,
 )
+from relume.converters.importing.source import as_network, with_weights
 from relume.converters.loading import load_any
 from relume.converters.networks import find_network, networks_to_prove
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
@@ -69,6 +70,8 @@ def convert(
     everything: bool = False,
     gradients: bool = False,
     layers: bool = False,
+    into: Any = None,
+    names: Any = None,
     progress: Callable[[int], None] = lambda steps: None,
     **more: Any,
 ) -> ConversionReport:
@@ -82,7 +85,8 @@ def convert(
     weights are read back and compared. A conversion that cannot be faithful writes nothing.
 
     Args:
-        src: the path of a file, or what `relume.load` returned.
+        src: the path of a file, what `relume.load` returned, a module of PyTorch, or tensors by
+            name.
         dst: the file to be written.
         input: what the network is run on for the proof: an array, or a list of them for a table;
             generated when it is None.
@@ -95,6 +99,10 @@ def convert(
         everything: take the buffers, gradients and last outputs of layers too (files of weights).
         gradients: compare gradients too, where the format gives them.
         layers: compare what each layer gives, even when the outputs agree.
+        into: an old network, or the path of its file: it gets the tensors of `src` and is what is
+            written, so that Lua code can go on with retrained weights.
+        names: what the names of these tensors mean in the network; see
+            `converters.importing.fill_weights`.
         progress: called with the number of tensors as they are written.
         more: options of one format.
 
@@ -121,6 +129,10 @@ def convert(
             report.seconds = time.perf_counter() - started
             return report
     source = load_any(src) if isinstance(src, (str, os.PathLike)) else src
+    if into is not None:
+        source = with_weights(source, into, select, names)
+        select = "" if file_format.any_object else select  # all of the file is written
+    source = as_network(source)
     if not file_format.any_object:
         source = find_network(source, select)
     elif select:

@@ -17,9 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from relume import from_numpy
 from relume.converters.errors import FileFormatError
+from relume.converters.formats import Refusal
+from relume.converters.object_tree import class_name
 
-__all__ = ["read", "write"]
+__all__ = ["load", "read", "refuse", "write"]
 
 STORAGE_NAMES = {
     "float64": "DoubleStorage",
@@ -215,6 +218,21 @@ def read(path: Path) -> dict[str, np.ndarray]:
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise FileFormatError(f"{path} is damaged: {error}") from error
     return tensors_of(found, path)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The tensors of a state_dict as tensors of relume, by name."""
+    made: dict[int, Any] = {}
+    arrays = read(path)
+    for array in arrays.values():
+        made.setdefault(id(array), from_numpy(np.array(array)))
+    return {name: made[id(array)] for name, array in arrays.items()}
+
+
+def refuse(obj: Any) -> list[Refusal]:
+    """Such files are written beside the source that says what their tensors mean."""
+    reason = "convert to a name that ends in .py: the .pt file with the weights comes with it"
+    return [Refusal(class_name(obj), 1, reason)]
 
 
 def tensors_of(found: Any, path: Path) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -162,11 +163,14 @@ def shape_of(item: np.ndarray | Weight) -> tuple[int, ...]:
 
 
 def fits(array: np.ndarray, weight: Weight) -> bool:
-    """Same shape, or the same numbers seen in the shape of the old tensor."""
-    shapes = {shape_of(weight)}
-    if weight.form.keeps_order:
-        shapes.add(tuple(weight.tensors[0].shape))
-    return array.shape in shapes
+    """Same shape, or the same rows seen in another shape (as nn.SpatialConvolutionMM does)."""
+    shape = shape_of(weight)
+    if array.shape == shape or array.shape == tuple(weight.tensors[0].shape):
+        return array.shape == shape or weight.form.keeps_order
+    is_regrouped = (
+        array.ndim > 0 and array.shape[:1] == shape[:1] and array.size == math.prod(shape)
+    )
+    return is_regrouped and weight.form.keeps_order
 
 
 def describe(item: Any) -> str:

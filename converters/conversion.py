@@ -122,7 +122,9 @@ def convert(
     file_format = format_of(dst, to)
     check_options(file_format, dtype, layout, more)
     name = os.fspath(src) if isinstance(src, (str, os.PathLike)) else type(src).__name__
-    is_plain = not (dtype or fold_bn or select or gradients or layers or input is not None)
+    is_plain = into is None and not (
+        dtype or fold_bn or select or gradients or layers or input is not None
+    )
     if is_plain and layout == "torch" and file_format.name == "safetensors":
         report = convert_large(src, Path(dst), verify, everything, progress)
         if report is not None:

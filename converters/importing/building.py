@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import relume as rl
 from relume import legacy_nn as nn
 
 __all__ = ["Value", "apply", "finished", "start"]
@@ -55,8 +56,15 @@ def finished(starts: list[Value], ends: list[Value], values: list[Value]) -> Any
     others = {id(value) for value in values} - {id(begin) for begin in starts}
     is_chain = len(starts) == len(ends) == 1 and value is starts[0] and len(modules) == len(others)
     if not is_chain:
-        return nn.gModule([v.node for v in starts], [v.node for v in ends])
+        return in_one_type(nn.gModule([v.node for v in starts], [v.node for v in ends]))
     network = nn.Sequential()
     for module in reversed(modules):
         network.add(module)
-    return network
+    return in_one_type(network)
+
+
+def in_one_type(network: Any) -> Any:
+    """All layers in the type of the weights, as Torch7 wants it; float where there are none."""
+    parameters = network.parameters()[0]
+    is_double = any(parameter.dtype == rl.float64 for parameter in parameters)
+    return network.double() if is_double else network.float()

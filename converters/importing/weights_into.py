@@ -62,7 +62,7 @@ def fill_weights(network: Any, tensors: Mapping[str, Any], names: Names = None) 
 
     >>> import numpy as np
     >>> from relume import legacy_nn as nn
-    >>> net = nn.Sequential().add(nn.Linear(2, 1))
+    >>> net = nn.Sequential().add(nn.Linear(2, 1)).add(nn.Tanh())
     >>> fill_weights(net, {"layers.0.weight": np.ones((1, 2)), "layers.0.bias": np.zeros(1)})
     'names of the PyTorch source'
     >>> net.get(1).weight.tolist()

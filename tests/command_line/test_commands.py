@@ -273,7 +273,7 @@ def test_convert_says_no_where_nothing_is(relume, tmp_path):
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("out", ["x.pth", "x", "absent/x.npz"])
+@pytest.mark.parametrize("out", ["x.pickle", "x", "absent/x.npz"])
 def test_convert_to_places_and_formats_that_do_not_exist(relume, tmp_path, out):
     code, _, err = relume("convert", MODEL, tmp_path / out)
     assert code == 2 and err.startswith("error: ")

@@ -245,7 +245,10 @@ class Optimizer:
             if "param_names" in own:
                 saved["param_names"] = own["param_names"]
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
-        for key, value in state_dict["state"].items():
+        states = state_dict["state"]
+        if isinstance(states, list):  # in Lua a table with the keys 1 to n is a list
+            states = dict(enumerate(states, 1))
+        for key, value in states.items():
             parameter = parameters.get(key)
             state[key if parameter is None else parameter] = (
                 value if parameter is None else _state_for(parameter, value)

@@ -181,7 +181,9 @@ def compare_gradients(
         if mine is None:
             proof.notes.append(f"the gradient of {name} was not compared: {other.name} has none")
         else:
-            proof.gradients.append(difference_of(name, mine, array, proof.tolerance * 10))
+            proof.gradients.append(
+                difference_of(f"gradient of {name}", mine, array, proof.tolerance * 10)
+            )
 
 
 def compare_layers(proof: Proof, reference: Side, other: Side, inputs: Arrays) -> None:
@@ -198,10 +200,10 @@ def compare_layers(proof: Proof, reference: Side, other: Side, inputs: Arrays) -
 
 
 def differences(name: str, expected: Outputs, found: Outputs, tolerance: float) -> list[Difference]:
-    """One per array, named `name`, or name.1, name.2, ... of several."""
+    """One per array, named `name`, or name[1], name[2], ... of several."""
     if len(expected) != len(found):
         return [Difference(name, None, None, True)]
-    names = [name] if len(found) == 1 else [f"{name}.{i}" for i in range(1, len(found) + 1)]
+    names = [name] if len(found) == 1 else [f"{name}[{i}]" for i in range(1, len(found) + 1)]
     return [difference_of(*three, tolerance) for three in zip(names, found, expected, strict=True)]
 
 

@@ -20,6 +20,7 @@ from relume.converters.weights.description import KEY
 __all__ = ["check", "load", "read", "write"]
 
 PART = 32_000  # characters of an attribute
+MOST_COMPRESSION = 1100  # as far as deflate goes
 PATH = "path"  # attribute of a data set: its name, where the place is not the same
 
 
@@ -81,6 +82,7 @@ def read(path: Path) -> Contents:
 
     def visit(place: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf":
+            check_size(place, item)
             arrays[str(item.attrs.get(PATH, place))] = item[()]
 
     try:
@@ -95,6 +97,15 @@ def read(path: Path) -> Contents:
         reason.filename = str(path)
         raise reason from error
     return Contents({name: np.asarray(array) for name, array in arrays.items()}, {}, description)
+
+
+def check_size(place: str, item: Any) -> None:
+    """Refuses a data set that would be made of nothing, or of other files."""
+    if item.external or item.is_virtual:
+        raise ValueError(f"{place}: its numbers are in other files")
+    stored = item.id.get_storage_size()
+    if item.nbytes > MOST_COMPRESSION * stored:
+        raise ValueError(f"{place}: {item.nbytes} bytes of numbers from {stored} in the file")
 
 
 def place_of(name: str) -> str:

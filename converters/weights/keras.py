@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from relume.converters.errors import FileFormatError
 from relume.converters.object_tree import walk
 from relume.legacy_nn import registry
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["keras_layout", "torch_layout"]
 
 Shape = tuple[int, ...]
+KERAS = "keras"  # in a description: how the axes were moved, by name
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def keras_layout(contents: Contents, root: Any) -> Contents:
     for entry in description["objects"]:
         if entry.get("tensor") in renamed:
             entry["tensor"] = renamed[entry["tensor"]]
-    description["keras"] = moved
+    description[KERAS] = moved
     return replace(
         contents,
         arrays={names[name]: array for name, array in arrays.items()},
@@ -116,13 +118,17 @@ def keras_layout(contents: Contents, root: Any) -> Contents:
 
 
 def torch_layout(contents: Contents) -> Mapping[str, np.ndarray]:
-    """The arrays of a file in Torch7's order of axes."""
+    """The arrays of a file in Torch7's order of axes.
+
+    Raises:
+        FileFormatError: the description says something impossible.
+    """
     try:
-        moved = json.loads(contents.description).get("keras", {})
+        moved = json.loads(contents.description).get(KERAS, {})
         arrays = dict(contents.arrays)
         for name, how in moved.items():
             back = np.argsort(how["axes"])
             arrays[name] = np.ascontiguousarray(arrays[name].transpose(back)).reshape(how["shape"])
-    except (AttributeError, RecursionError):  # `rebuild` says what is wrong with it
-        return contents.arrays
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FileFormatError(f"the description of the axes is damaged: {error}") from error
     return arrays

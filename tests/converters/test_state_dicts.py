@@ -35,6 +35,22 @@ def test_training_goes_on_where_it_was_saved(tmp_path):
         assert value.tolist() == other.state_dict()[name].tolist(), name
 
 
+def test_states_of_all_parameters_but_the_first(tmp_path):
+    """Their keys are 1 to n, which makes a list of a table."""
+    net = model()
+    net[0].weight.requires_grad_(False)
+    adam = optim.Adam(net.parameters(), lr=0.01)
+    step(net, adam)
+    assert sorted(adam.state_dict()["state"]) == [1, 2, 3, 4, 5]
+    rl.save(adam.state_dict(), tmp_path / "adam.t7")
+    other = optim.Adam(net.parameters())
+    other.load_state_dict(rl.load(tmp_path / "adam.t7"))
+    expected = adam.state_dict()["state"]
+    found = other.state_dict()["state"]
+    assert sorted(found) == sorted(expected)
+    assert found[3]["exp_avg"].tolist() == expected[3]["exp_avg"].tolist()
+
+
 def test_tied_weights_are_written_once_and_stay_tied():
     net = nn.Sequential(nn.Linear(50, 50), nn.Linear(50, 50))
     net[1].weight = net[0].weight

@@ -73,8 +73,8 @@ def test_several_networks_of_a_checkpoint_are_run(tmp_path):
     report = rl.convert(checkpoint, tmp_path / "c.safetensors", gradients=True)
     assert [proof.path for proof in report.proofs] == ["encoder", "decoder"]
     assert {d.name for d in report.proofs[0].gradients} == {
-        "input",
-        *(f"modules.{i}.{name}" for i in (1, 3) for name in ("weight", "bias")),
+        "gradient of input",
+        *(f"gradient of modules.{i}.{name}" for i in (1, 3) for name in ("weight", "bias")),
     }
 
 

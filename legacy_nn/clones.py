@@ -13,6 +13,7 @@ from relume.converters.table import Table
 from relume.legacy_nn.copying import contents
 from relume.legacy_nn.flattening import storage_key
 from relume.legacy_nn.module import Module, gradient_name_of
+from relume.legacy_nn.nesting import make_room
 
 AVERAGES = {"running_mean", "running_var"}  # which every use updates
 PLAIN = (int, float, str, bytes, bool, type(None))
@@ -78,15 +79,27 @@ class Signatures:
     """Tells whether modules are clones: equal signatures."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Any] = {}
+        self.known: dict[int, int] = {}
+        self.numbers: dict[tuple, int] = {}
+        self.learning: dict[int, bool] = {}
 
-    def of(self, module: Any) -> Any:
-        """A value that clones of each other have in common."""
+    def of(self, module: Any) -> int:
+        """A number that clones of each other have in common."""
         if id(module) not in self.known:
-            self.known[id(module)] = self.make(module)
+            signature = self.make(module)  # small: modules inside are numbers in it
+            self.known[id(module)] = self.numbers.setdefault(signature, len(self.numbers))
         return self.known[id(module)]
 
-    def make(self, module: Any) -> Any:
+    def has_parameters(self, module: Any) -> bool:
+        """Does a module, or one inside it, hold parameters?"""
+        if id(module) not in self.learning:
+            self.learning[id(module)] = False  # for one that is inside itself
+            own = any(getattr(module, name) is not None for name in module.parameter_names)
+            inside = (child for child in module.children() if isinstance(child, Module))
+            self.learning[id(module)] = own or any(map(self.has_parameters, inside))
+        return self.learning[id(module)]
+
+    def make(self, module: Any) -> tuple:
         parameters = set(module.parameter_names)
         parameters |= {gradient_name_of(name) for name in parameters} | AVERAGES
         fields = []
@@ -142,7 +155,6 @@ def is_cell(module: Any) -> bool:
         isinstance(module, Module)
         and module.torch_typename != "nn.CellUse"
         and "sharedClones" not in vars(module)
-        and bool(module.parameters()[0])
     )
 
 
@@ -198,6 +210,10 @@ def find_clones(root: Any) -> list[Clones]:
     repeated: set[int] = set()  # clones of an earlier one: what is inside belongs to them
     for value, path in things_in(root, lambda value: id(value) not in repeated):
         if not is_cell(value):
+            continue
+        if not getattr(value, "_has_room", True):
+            make_room(value)
+        if not signatures.has_parameters(value):
             continue
         group = groups.setdefault(signatures.of(value), Clones())
         group.modules.append(value)

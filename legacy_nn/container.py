@@ -12,6 +12,7 @@ from relume.legacy_nn.counting import positive_dimension
 from relume.legacy_nn.errors import locate, name_layer, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.nesting import make_room
 from relume.legacy_nn.registry import register
 
 
@@ -25,15 +26,17 @@ class Container(Module):
     (2, nn.Tanh)
     """
 
-    __slots__ = ("_drops_grad_inputs",)
+    __slots__ = ("_drops_grad_inputs", "_has_room")
 
     parameter_names = ()
     modules: list[Any]
     _drops_grad_inputs: bool
+    _has_room: bool  # on Python's stack, for what is inside
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls, *arguments, **named)
         self._drops_grad_inputs = False
+        self._has_room = False
         return self
 
     def __init__(self) -> None:
@@ -98,9 +101,13 @@ class Container(Module):
         return self.modules
 
     def replace_children(self, function: Callable[[Any], Any]) -> None:
+        if not self._has_room:
+            make_room(self)
         self.modules[:] = [function(module) for module in self.modules]
 
     def parameters(self) -> tuple[list, list]:
+        if not self._has_room:
+            make_room(self)
         parameters, gradients = [], []
         for child in self.children():
             if isinstance(child, Module):
@@ -110,6 +117,8 @@ class Container(Module):
         return parameters, gradients
 
     def _each(self, method: str, *arguments: Any) -> None:
+        if not self._has_room:
+            make_room(self)
         for child in self.children():
             if isinstance(child, Module):
                 getattr(child, method)(*arguments)
@@ -136,6 +145,8 @@ class Container(Module):
         return super().clearState()
 
     def share(self, other: Any, *fields: str) -> Any:
+        if not self._has_room:
+            make_room(self)
         for mine, theirs in zip(self.children(), other.children(), strict=False):
             mine.share(theirs, *fields)
         return super().share(other, *fields)
@@ -171,6 +182,8 @@ class Container(Module):
     # ---- running one of them ----
 
     def _child(self, index: int) -> Any:
+        if not self._has_room:
+            make_room(self)
         module = self.modules[index]
         if not isinstance(module, Module):
             raise not_runnable(module)
@@ -179,7 +192,7 @@ class Container(Module):
     def _apply_child(self, index: int, input: Activation) -> Activation:
         """The modern face of module `index` (from 0)."""
         try:
-            return self._child(index)(input)
+            return self._child(index).__call__(input)
         except Exception as error:
             locate(error, self, index)
             raise
@@ -210,6 +223,8 @@ class Sequential(Container):
         return input
 
     def updateOutput(self, input: Activation) -> Activation:
+        if not self._has_room:
+            make_room(self)
         index = 0
         try:
             for index in range(len(self.modules)):
@@ -462,4 +477,4 @@ class Decorator(Container):
         self._run_child(0, "accUpdateGradParameters", input, gradOutput, lr)
 
     def __str__(self) -> str:
-        return f"{self.torch_typename} @ {self.modules[0]}"
+        return f"{self.torch_typename} @ {printing.text_of(self.modules[0])}"

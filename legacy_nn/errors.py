@@ -42,6 +42,8 @@ def unknown_class(typename: str) -> UnknownModuleError:
     )
 
 
+LONGEST_PATH = 40  # steps that an error shows
+
 # What modules of PyTorch have, and Torch7's name or the way to get it here.
 INSTEAD = {
     "eval": "evaluate()",
@@ -98,9 +100,11 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
         ValueError: in the place of a division by the size of something empty, and of a field that
             is infinite where a whole number belongs.
     """
+    if hasattr(error, "module_path"):  # it says which layer
+        return
     message = str(error.args[0]) if error.args else ""
     text = text_of(layer).split("\n")[0].removesuffix(" {")
-    if layer.torch_typename in message or text in message or hasattr(error, "module_path"):
+    if layer.torch_typename in message or text in message:
         return
     if layer.torch_typename not in text:
         text = f"{layer.torch_typename} {text}"
@@ -167,14 +171,26 @@ def locate(error: Exception, parent: Any, index: int, name: str | None = None) -
         place = described_place(parent.children()[index], name)
     else:
         place = error.module_place  # type: ignore[attr-defined]
-    modules = "".join(f".modules[{step + 1}]" for step in path)
     try:
         error.module_path = path  # type: ignore[attr-defined]
         error.module_message = message  # type: ignore[attr-defined]
         error.module_place = place  # type: ignore[attr-defined]
-        error.args = (f"{message}\n  in root{modules} {place}", *error.args[1:])
+        error.args = (f"{message}\n  in root{path_text(path)} {place}", *error.args[1:])
     except AttributeError:
         pass  # an exception class that takes no more attributes: leave it as it is
+
+
+def path_text(path: list[int]) -> str:
+    """The steps from the root to a module; of very many, the first and the last.
+
+    >>> path_text([0, 2])
+    '.modules[1].modules[3]'
+    """
+    steps = [f".modules[{step + 1}]" for step in path]
+    if len(steps) > LONGEST_PATH:
+        half = LONGEST_PATH // 2
+        steps[half:-half] = [f" ... {len(steps) - 2 * half} more ... "]
+    return "".join(steps)
 
 
 def described_place(module: Any, name: str | None) -> str:

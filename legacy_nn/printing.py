@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 TAB = "  "
+DEEPEST = 100  # levels of modules in one another that are printed
+_printing = threading.local()  # `level`: how deep the module that is being printed stands
 
 
 def text_of(module: Any) -> str:
     """The printed form; the class alone where damaged fields (or a module inside itself) make
-    that impossible: an error must not hide another one, nor one layer the whole network."""
+    that impossible: an error must not hide another one, nor one layer the whole network. Modules
+    that stand too deep for anyone to read are left out."""
+    level = getattr(_printing, "level", 0)
+    if level >= DEEPEST:
+        return f"{getattr(module, 'torch_typename', type(module).__name__)} {{...}}"
+    _printing.level = level + 1
     try:
         return str(module)
     except Exception:
         return getattr(module, "torch_typename", type(module).__name__)
+    finally:
+        _printing.level = level
 
 
 def indented(module: Any, tab: str) -> str:

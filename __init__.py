@@ -136,6 +136,7 @@ _LAZY_NAMES = {
     "ConversionReport": "relume.converters",
     "compare": "relume.converters",
     "convert": "relume.converters",
+    "graph": "relume.converters.graph.drawing",
     "FileFormatError": "relume.converters",
     "Table": "relume.converters",
     "TorchObject": "relume.converters",

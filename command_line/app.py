@@ -253,6 +253,37 @@ def diff(
         raise typer.Exit(NO)
 
 
+@app.command(epilog="Example:  relume graph model.t7 --html")
+def graph(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[OUTPUT]",
+            help="Where the drawing goes; its ending tells the form. By default beside the file "
+            "here, with its name; - is the standard output.",
+            show_default=False,
+        ),
+    ] = None,
+    svg: Annotated[bool, typer.Option("--svg", help="A picture.")] = False,
+    dot: Annotated[bool, typer.Option("--dot", help="Text for Graphviz.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="A page whose containers open and close (the default).")
+    ] = False,
+    input: Annotated[
+        Path | None,
+        typer.Option(metavar="X.npy", help="An input, for the shapes; an .npz is a table."),
+    ] = None,
+    select: Select = "",
+    json: Json = False,
+) -> None:
+    """Draw a network: layers, shapes, parameters, and what is shared."""
+    from relume.command_line.graph import graph as carry_out
+
+    forms = [name for name, wanted in (("svg", svg), ("dot", dot), ("html", html)) if wanted]
+    carry_out(file, output, forms=forms, input=input, select=select, json=json)
+
+
 Script = Annotated[
     Path | None, typer.Argument(help="A Lua file; - is the standard input.", show_default=False)
 ]

@@ -67,8 +67,31 @@ function Node:bfs(f)
    end
 end
 
+-- The same, among nodes that were not visited before, by an earlier call or through `marked`.
+local function unvisited(walk)
+   return function(self, f)
+      walk(self, function(node)
+         if node.visited then return end
+         node.visited = true
+         f(node)
+      end)
+   end
+end
+Node.dfs_dirty, Node.bfs_dirty = unvisited(Node.dfs), unvisited(Node.bfs)
+
+-- All nodes and edges that can be reached from this node.
+function Node:graph()
+   local result = graph.Graph()
+   self:bfs(function(node)
+      for _, child in ipairs(node.children) do result:add(graph.Edge(node, child)) end
+   end)
+   return result
+end
+
+function Node:hasCycle() return self:graph():hasCycle() end
+
 local Edge = torch.class 'graph.Edge'
-function Edge:__init(from, to) self.from, self.to = from, to end
+function Edge:__init(from, to, weight) self.from, self.to, self.weight = from, to, weight or 0 end
 
 ----------------------------------------------------------------------------------------
 
@@ -115,6 +138,11 @@ function Graph:reverse()
       reversed:add(graph.Edge(mapping[edge.to], mapping[edge.from]))
    end
    return reversed, mapping
+end
+
+-- The same graph on new nodes with the same data.
+function Graph:clone()
+   return (self:reverse():reverse())
 end
 
 local function count_parents(self)
@@ -171,5 +199,7 @@ function Graph:topsort()
    end
    return sorted, self:roots()
 end
+
+require 'graph.drawing'
 
 return graph

@@ -50,13 +50,26 @@ function Node:graphNodeName()
    return 'Node' .. self.id
 end
 
-function Node:label()
-   local data = self.data
-   if data.module then return tostring(data.module) end
-   if data.selectindex then return 'select ' .. data.selectindex end
-   if data.nSplitOutputs then return 'split ' .. data.nSplitOutputs end
-   return 'input'
+local function short(value)
+   if torch.isTensor(value) then return 'Tensor[' .. table.concat(value:size():totable(), 'x') .. ']' end
+   if type(value) ~= 'table' or torch.typename(value) then return tostring(value) end
+   local parts = {}
+   for i, item in ipairs(value) do parts[i] = short(item) end
+   return '{' .. table.concat(parts, ', ') .. '}'
 end
+
+-- What the node holds, one field a line, as drawings show it.
+function Node:label()
+   local data, lines = self.data, {}
+   for _, name in ipairs {'gradOutput', 'input', 'module', 'nSplitOutputs', 'selectindex'} do
+      if data[name] ~= nil then lines[#lines + 1] = name .. ' = ' .. short(data[name]) end
+   end
+   local text = table.concat(lines, '\\l')
+   local description = data.annotations.description
+   return description and 'desc = ' .. description .. '\n' .. text or text
+end
+
+function Node:graphNodeAttributes() return self.data.annotations.graphAttributes or {} end
 
 ----------------------------------------------------------------------------------------
 -- module(...): a node with this module.

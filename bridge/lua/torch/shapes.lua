@@ -165,4 +165,31 @@ function shapes.as(source, like)
    return core.call('reshape', source, list)
 end
 
+-- A function that gives where element i, counted from 0, lies behind the first one.
+function shapes.place_of_element(tensor)
+   if tensor._contiguous then return function(i) return i end end
+   local n, sizes, strides = tensor._ndim, {}, {}
+   for d = 1, n do sizes[d], strides[d] = tonumber(tensor._shape[d - 1]), tonumber(tensor._strides[d - 1]) end
+   return function(i)
+      local place = 0
+      for d = n, 1, -1 do
+         local index = i % sizes[d]
+         place, i = place + index * strides[d], (i - index) / sizes[d]
+      end
+      return place
+   end
+end
+
+-- Both without the elements of an expanded target that others overwrite, since they come first.
+function shapes.without_repetition(target, source)
+   if target._contiguous then return target, source end
+   for d = 1, target._ndim do
+      local size = tonumber(target._shape[d - 1])
+      if target._strides[d - 1] == 0 and size > 1 then
+         target, source = target:narrow(d, size, 1), source:narrow(d, size, 1)
+      end
+   end
+   return target, source
+end
+
 return shapes

@@ -312,7 +312,8 @@ function methods.copy(self, source)
       errors.inconsistent_size({'tensor', 'src'}, {self, source})
    end
    if self._numel == 0 then return self end
-   return core.tensors_in_place(copy_op, self, shapes.as(source, self))
+   core.tensors_in_place(copy_op, shapes.without_repetition(self, shapes.as(source, self)))
+   return self
 end
 
 function methods.fill(self, value)
@@ -413,9 +414,8 @@ end
 -- `others` are read along.
 local function map(self, others, f)
    if self._numel == 0 then return self end
-   local dense = self:contiguous()
-   local row = tensor_row(self)
-   local data = dense._storage._data + dense._offset
+   local row, place_of = tensor_row(self), shapes.place_of_element(self)
+   local data = self._storage._data + self._offset
    local sources = {}
    for i, other in ipairs(others) do
       local source = other:contiguous()
@@ -423,7 +423,8 @@ local function map(self, others, f)
    end
    local a, b = sources[1], sources[2]
    for i = 0, tonumber(self._numel) - 1 do
-      local value = elements.read(row, data, i)
+      local place = place_of(i)
+      local value = elements.read(row, data, place)
       local x = a and elements.read(a.row, a.data, i)
       local y = b and elements.read(b.row, b.data, i)
       local result
@@ -432,10 +433,9 @@ local function map(self, others, f)
          if type(result) ~= 'number' then
             error(("cannot convert '%s' to 'double'"):format(class.type(result)), 3)
          end
-         elements.write(row, data, i, result)
+         elements.write(row, data, place, result)
       end
    end
-   if not self._contiguous then methods.copy(self, dense) end
    return self
 end
 

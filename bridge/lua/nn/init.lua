@@ -39,5 +39,6 @@ require 'nn.Jacobian'
 require 'nn.StochasticGradient'
 require 'nn.hessian'
 require 'nn.python_module'
+require 'nn.skipped_gradients'
 
 return nn

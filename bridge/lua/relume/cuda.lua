@@ -54,14 +54,15 @@ end
 -- Layers of cudnn are those of nn, by the same names.
 local function new_cudnn()
    require 'nn'
-   local cudnn = {benchmark = false, fastest = false, verbose = false}
+   local cudnn = {benchmark = false, fastest = false, verbose = false, version = 5110}
    function cudnn.convert(net) return net end
    function cudnn.SpatialConvolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)
       if groups and groups ~= 1 then error('cudnn.SpatialConvolution with groups has no counterpart in nn', 2) end
       return nn.SpatialConvolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
    end
    return setmetatable(cudnn, {__index = function(_, name)
-      return nn[name] or error('cudnn.' .. tostring(name) .. ' has no counterpart in nn', 2)
+      local is_class = type(name) == 'string' and name:find('^%u')
+      return nn[name] or is_class and error('cudnn.' .. name .. ' has no counterpart in nn', 2) or nil
    end})
 end
 

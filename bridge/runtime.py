@@ -347,11 +347,17 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     def loads(owner: Lua, data: bytes) -> Any:
         return t7.loads(data)
 
+    def knows(owner: Lua, typename: bytes) -> bool:
+        from relume import legacy_nn
+
+        return legacy_nn.lookup(typename.decode()) is not None
+
     def import_module(owner: Lua, name: bytes) -> Any:
         return importlib.import_module("relume.bridge.packages." + name.decode())
 
     python[b"load"] = guarded(load)
     python[b"loads"] = guarded(loads)
+    python[b"knows"] = guarded(knows)
     python[b"import"] = guarded(import_module)
     python[b"call"] = guarded(call)
     python[b"get"] = guarded(get)

@@ -9,13 +9,13 @@ function graph._dotEscape(text)
    return text
 end
 
-local function attributes_of(node)
-   local parts = {}
+local function attributes_of(node, label)
+   local parts = {'label=' .. graph._dotEscape(label)}
    for name, value in pairs(node:graphNodeAttributes() or {}) do
       parts[#parts + 1] = ('%s=%s'):format(name, graph._dotEscape(tostring(value)))
    end
    table.sort(parts)
-   return #parts > 0 and ' ' .. table.concat(parts, ' ') or ''
+   return table.concat(parts, ' ')
 end
 
 function Graph:todot(title)
@@ -31,7 +31,7 @@ function Graph:todot(title)
       local name = node:graphNodeName()
       if name == node:label() then name = 'Node' .. node.id end
       local label = name .. '\n' .. node:label()
-      lines[#lines + 1] = ('n%d[label=%s%s];'):format(i, graph._dotEscape(label), attributes_of(node))
+      lines[#lines + 1] = ('n%d[%s];'):format(i, attributes_of(node, label))
    end
    for i, node in ipairs(self.nodes) do
       for _, child in ipairs(node.children) do

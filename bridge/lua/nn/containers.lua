@@ -19,7 +19,8 @@ function Container:size()
    return #self.modules
 end
 
--- Calls a function and tells, when it fails, in which child of which container.
+-- Calls a method, by its name or as a function, and tells, when it fails, in which child of which
+-- container.
 function Container:rethrowErrors(module, index, name, ...)
    local function describe(message)
       if type(message) ~= 'string' then return message end  -- an error object stays what it is
@@ -31,7 +32,8 @@ function Container:rethrowErrors(module, index, name, ...)
          .. '\n\nWARNING: If you see a stack trace below, it does not point to the place where'
          .. ' this error occurred. Use only the one above.'
    end
-   local results = {xpcall(module[name], describe, module, ...)}
+   local method = type(name) == 'function' and name or module[name]
+   local results = {xpcall(method, describe, module, ...)}
    if not results[1] then error(results[2], 1) end
    return unpack(results, 2)
 end

@@ -20,24 +20,40 @@ local function connect_inputs(inputs)
    local sources = {innode}
    if #inputs > 1 then sources = {innode:split(#inputs)} end
    for i, node in ipairs(inputs) do
-      if torch.typename(node) ~= 'nngraph.Node' then
-         error(('what is this in the input list? %s'):format(torch.type(node)), 3)
-      end
       if #node.children ~= 0 then error('an input should have no inputs', 3) end
       node:add(sources[i])
    end
    return innode
 end
 
+-- Every node that is used must lead to an output: what does not is a mistake in the program.
+local function check_ends(bg, outnode)
+   for _, node in ipairs(bg.nodes) do
+      local data = node.data
+      local unused = 0
+      for user in pairs(data.reverseMap or {}) do
+         if not bg.nodes[user] and user ~= outnode then
+            if not data.nSplitOutputs then
+               error(('node declared on %s does not connect to gmodule output'):format(
+                  user.data.annotations._debugLabel or '?'), 4)
+            end
+            unused = unused + 1
+         end
+      end
+      if unused > 0 then
+         local source = data.mapindex[1]
+         error(('%d of split(%d) outputs from the node declared at %s split at %s are unused'):format(unused,
+            data.nSplitOutputs, source.annotations._debugLabel or '?', data.annotations._debugLabel or '?'), 4)
+      end
+   end
+end
+
 function gModule:__init(inputs, outputs)
    parent.__init(self)
+   nngraph.check_nodes(inputs, 'inputs', table.maxn(inputs), 5)
+   nngraph.check_nodes(outputs, 'outputs', table.maxn(outputs), 5)
    local outnode = nngraph.Node {input = {}}
-   for i, node in ipairs(outputs) do
-      if torch.typename(node) ~= 'nngraph.Node' then
-         error(('what is this in the output list? %s'):format(torch.type(node)), 2)
-      end
-      outnode:add(node)
-   end
+   for _, node in ipairs(outputs) do outnode:add(node) end
    self.nInputs = #inputs
    local innode = connect_inputs(inputs)
    self.bg = backward_graph(outnode)
@@ -49,6 +65,7 @@ function gModule:__init(inputs, outputs)
       end
    end
    if not self.bg.nodes[innode] then error('expecting the forward innode', 2) end
+   check_ends(self.bg, outnode)
    local mapping
    self.fg, mapping = self.bg:reverse()
    for _, node in ipairs(self.fg.nodes) do node.data.forwardNodeId = node.id end
@@ -93,6 +110,9 @@ local function run_node(self, node, place)
    local data = node.data
    local input = gathered(data)
    if data.selectindex then return input[data.selectindex] end
+   if data.nSplitOutputs and #input ~= data.nSplitOutputs then
+      error(('split(%d) cannot split %d outputs'):format(data.nSplitOutputs, #input), 0)
+   end
    if data.module then return self:rethrowErrors(data.module, place, 'updateOutput', input) end
    return input
 end
@@ -196,10 +216,18 @@ function gModule:updateGradInput(input, gradOutput)
    end)
 end
 
+-- What goes on is what updateGradInput returns, which need not be the field gradInput.
+local function backward(module, input, gradOutput, scale)
+   if module.backward ~= nn.Module.backward then return module:backward(input, gradOutput, scale) end
+   local gradInput = module:updateGradInput(input, gradOutput)
+   module:accGradParameters(input, gradOutput, scale)
+   return gradInput
+end
+
 function gModule:backward(input, gradOutput, scale)
    check_input(self, input)
    return each_backward(self, gradOutput, function(module, place, own_input, gradient)
-      return self:rethrowErrors(module, place, 'backward', own_input, gradient, scale or 1)
+      return self:rethrowErrors(module, place, backward, own_input, gradient, scale or 1)
    end)
 end
 

@@ -8,7 +8,15 @@ require 'nngraph.node'
 require 'nngraph.modules'
 require 'nngraph.gmodule'
 
+nngraph.nesting = require 'nngraph.nesting'
+nngraph.simple_print = {dot = graph.dot, todot = function(g, title) return g:todot(title) end}
+
 function nngraph.setDebug() end
+
+-- Draws a network; needs the program graphviz.
+function nngraph.display(network, title)
+   return graph.dot(network.fg, title)
+end
 
 -- Names nodes after the local variables of the caller that hold them.
 function nngraph.annotateNodes()

@@ -25,15 +25,30 @@ function Node:add(source)
    end
 end
 
+-- Where the program that builds the graph stands: the first line outside relume's own files.
+local own_folder = debug.getinfo(1, 'S').source:match('^@(.*/)nngraph/')
+
+local function place_in_program()
+   for level = 3, math.huge do
+      local info = debug.getinfo(level, 'Sl')
+      if not info then return '?' end
+      if info.what ~= 'C' and info.source:sub(2, #own_folder + 1) ~= own_folder then
+         return ('[%s]:%d'):format(info.short_src, info.currentline)
+      end
+   end
+end
+
 -- One node for each of the `count` elements of the table that this node gives.
 function Node:split(count)
    if count < 1 then error('split expects at least 1 output', 2) end
    if count == 1 then return nngraph.JustElement()(self) end
    local whole = nngraph.Node {nSplitOutputs = count}
+   whole.data.annotations._debugLabel = place_in_program() .. '-mnode'
    whole:add(self)
    local parts = {}
    for i = 1, count do
       parts[i] = nngraph.Node {selectindex = i, input = {}}
+      parts[i].data.annotations._debugLabel = ('%s-%d'):format(self.data.annotations._debugLabel or '', i)
       parts[i]:add(whole)
    end
    return unpack(parts)
@@ -83,19 +98,39 @@ local function list_of_nodes(input)
    return input
 end
 
-function nngraph.make_node(module, ...)
-   local inputs = list_of_nodes((...))
-   for i, input in ipairs(inputs) do
-      if torch.typename(input) ~= 'nngraph.Node' then
-         error(('inputs[%d] should be an nngraph.Node but is of type %s'):format(i, torch.type(input)), 3)
+-- Refuses what is no node among the first `count` of a list, with an error at `level`.
+function nngraph.check_nodes(list, what, count, level)
+   for i = 1, count do
+      local value = list[i]
+      if value == nil then error(('%s[%d] is nil (typo / bad index?)'):format(what, i), level) end
+      if torch.isTypeOf(value, 'nn.Module') then
+         error(('%s[%d] is an nn.Module, specifically a %s, but the only valid thing to pass is an instance of '
+            .. 'nngraph.Node. Did you forget a second set of parens, which convert a nn.Module to a '
+            .. 'nngraph.Node?'):format(what, i, torch.type(value)), level)
+      end
+      if torch.typename(value) ~= 'nngraph.Node' then
+         error(('%s[%d] should be an nngraph.Node but is of type %s'):format(what, i, torch.type(value)), level)
       end
    end
+end
+
+function nngraph.make_node(module, ...)
+   if select('#', ...) > 0 and (...) == nil then
+      error('the input of a node is nil (typo / bad index?)', 3)
+   end
+   local inputs = list_of_nodes((...))
+   if select('#', ...) > 0 and #inputs == 0 then
+      error('cannot pass an empty table of inputs. To indicate no incoming connections, leave the second '
+         .. 'set of parens blank.', 3)
+   end
+   nngraph.check_nodes(inputs, 'inputs', #inputs, 4)
    local seen = {}
    for _, input in ipairs(inputs) do
       if seen[input] then error("Don't pass the same input twice.", 3) end
       seen[input] = true
    end
    local node = nngraph.Node {module = module}
+   node.data.annotations._debugLabel = place_in_program() .. '_'
    for _, input in ipairs(inputs) do node:add(input) end
    return node
 end

@@ -212,6 +212,9 @@ function bridge.python_load(path)
    return raise_or_return(python.load(path))
 end
 
+function bridge.python_knows(typename)
+   return raise_or_return(python.knows(typename))
+end
 function bridge.python_loads(bytes)
    return raise_or_return(python.loads(bytes))
 end

@@ -1,38 +1,39 @@
--- torch.CmdLine: options and arguments of a script, their help, and a log of what it prints.
+-- torch.CmdLine: options and arguments of a script, their help, and a log of what it prints. Classes
+-- derived from it use the fields and the `__read...__` methods by Torch7's names.
 local class = require 'torch.class'
 
 local CmdLine = class.class 'torch.CmdLine'
 
 function CmdLine:__init(argument_separator, key_separator)
-   self.argument_separator = argument_separator or ' '
-   self.key_separator = key_separator or '-'
+   self.separator = argument_separator or ' '
+   self.keyseparator = key_separator or '-'
    self.options = {}     -- by how they are written: "-seed"
    self.arguments = {}   -- in order
-   self.help_lines = {}  -- strings, options and arguments, in order
+   self.helplines = {}  -- strings, options and arguments, in order
    self.is_silent = false
 end
 
 -- The field of the result for "-seed" or "--seed".
 local function field_of(self, key)
    local text = key
-   while #text > 0 and text:sub(1, 1) == self.key_separator do text = text:sub(2) end
+   while #text > 0 and text:sub(1, 1) == self.keyseparator do text = text:sub(2) end
    return text
 end
 
 function CmdLine:option(key, default, help, kind)
-   local option = {key = key, default = default, help = help, kind = kind or type(default)}
+   local option = {key = key, default = default, help = help, type = kind or type(default)}
    self.options[key] = option
-   self.help_lines[#self.help_lines + 1] = option
+   self.helplines[#self.helplines + 1] = option
 end
 
 function CmdLine:argument(key, help, kind)
-   local argument = {key = key, help = help, kind = kind or 'string', is_argument = true}
+   local argument = {key = key, help = help, type = kind or 'string', is_argument = true}
    self.arguments[#self.arguments + 1] = argument
-   self.help_lines[#self.help_lines + 1] = argument
+   self.helplines[#self.helplines + 1] = argument
 end
 
 function CmdLine:text(text)
-   self.help_lines[#self.help_lines + 1] = text or ''
+   self.helplines[#self.helplines + 1] = text or ''
 end
 
 function CmdLine:silent() self.is_silent = true end
@@ -57,10 +58,10 @@ function CmdLine:help(arg)
    for _, argument in ipairs(self.arguments) do usage[#usage + 1] = label(argument) end
    io.write(table.concat(usage, ' '), '\n')
    local width = 0
-   for _, line in ipairs(self.help_lines) do
+   for _, line in ipairs(self.helplines) do
       if type(line) == 'table' then width = math.max(width, #label(line)) end
    end
-   for _, line in ipairs(self.help_lines) do
+   for _, line in ipairs(self.helplines) do
       if type(line) == 'string' then
          io.write(line, '\n')
       else
@@ -89,22 +90,32 @@ local converters = {
    string = tostring,
 }
 
--- Takes an option from `arg[place]` on; the number of words that it used.
-local function take_option(self, params, option, arg, place)
+-- Takes the option at `arg[place]`; the number of words that it used.
+function CmdLine:__readOption__(params, arg, place)
+   local option = self.options[arg[place]]
    local field = field_of(self, option.key)
-   if option.kind == 'boolean' then
+   if option.type == 'boolean' then
       params[field] = not option.default
       return 1
    end
    local word = arg[place + 1]
    if word == nil then self:error('missing argument for option ' .. option.key) end
-   local convert = converters[option.kind] or converters.string
+   local convert = converters[option.type] or converters.string
    local value = convert(word)
    if value == nil then
-      self:error(('invalid type for option %s (should be %s)'):format(option.key, option.kind))
+      self:error(('invalid type for option %s (should be %s)'):format(option.key, option.type))
    end
    params[field] = value
    return 2
+end
+
+-- Takes the argument at `arg[place]`, the `number`-th of all.
+function CmdLine:__readArgument__(params, arg, place, number)
+   local argument = self.arguments[number]
+   if not argument then self:error('invalid argument: ' .. arg[place]) end
+   local convert = converters[argument.type] or converters.string
+   params[field_of(self, argument.key)] = convert(arg[place])
+   return 1
 end
 
 function CmdLine:parse(arg)
@@ -113,20 +124,15 @@ function CmdLine:parse(arg)
    local place, taken = 1, 0
    while place <= #arg do
       local word = arg[place]
-      local option = self.options[word]
-      if option then
-         place = place + take_option(self, params, option, arg, place)
+      if self.options[word] then
+         place = place + self:__readOption__(params, arg, place)
       elseif word == '-help' or word == '-h' or word == '--help' then
          self:help(arg)
          os.exit(0)
          break
       else
          taken = taken + 1
-         local argument = self.arguments[taken]
-         if not argument then self:error('invalid argument: ' .. word) end
-         local convert = converters[argument.kind] or converters.string
-         params[field_of(self, argument.key)] = convert(word)
-         place = place + 1
+         place = place + self:__readArgument__(params, arg, place, taken)
       end
    end
    if taken < #self.arguments then self:error('not enough arguments') end

@@ -8,14 +8,13 @@ local Tester = class.class 'torch.Tester'
 -- A table of tests in which no test can be defined twice.
 function torch.TestSuite()
    local tests = {}
-   return setmetatable({}, {
+   return setmetatable({__tests = tests}, {
       __index = tests,
       __newindex = function(_, name, test)
          if tests[name] ~= nil then error(('Test %s is already defined.'):format(name), 2) end
          tests[name] = test
       end,
       __pairs = function() return pairs(tests) end,
-      tests = tests,
    })
 end
 
@@ -58,11 +57,16 @@ local function note(list, name, text)
    table.insert(list[name], text)
 end
 
--- Counts an assertion; the text of one that failed is kept.
 function Tester:check(holds, text, message)
+   if message then text = message .. '\n' .. (text or '') end
+   return self:_assert_sub(holds, text)
+end
+
+-- Counts an assertion; the text of one that failed is kept. The name is Torch7's: test frameworks
+-- that are derived from this class replace it.
+function Tester:_assert_sub(holds, text)
    self.assertions = self.assertions + 1
    if holds then return true end
-   if message then text = message .. '\n' .. text end
    note(self.failures, self.current, text .. '\n' .. stack_of_test())
    if self.early_abort then error('Aborting on first error', 0) end
    return false
@@ -181,8 +185,7 @@ function Tester:add(tests, name)
       if name ~= nil then
          error('Name parameter is forbidden for a table of tests, since its use is ambiguous', 2)
       end
-      local mt = getmetatable(tests)
-      local suite = mt and mt.tests
+      local suite = rawget(tests, '__tests')
       if not suite then print('Should use TestSuite rather than plain lua table') end
       local names = {}
       for key, test in pairs(suite or tests) do

@@ -333,9 +333,10 @@ function torch.serialize(object, format)
    return torch.serializeToStorage(object, format):string()
 end
 
--- Python may know the class: a layer that runs there.
-local function object_is_unknown(message)
-   return type(message) == 'string' and message:find('unknown Torch class', 1, true)
+-- Does the reader miss a class that Python has, of a layer that runs there?
+local function misses_class_of_python(message)
+   local name = type(message) == 'string' and message:match('unknown Torch class <(.-)>')
+   return name and require('relume.bridge').python_knows(name)
 end
 
 local function deserialize(text, format)
@@ -344,7 +345,7 @@ local function deserialize(text, format)
    local ok, object = pcall(file.readObject, file)
    file:close()
    if ok then return object end
-   if not format and object_is_unknown(object) then return require('relume.bridge').python_loads(text) end
+   if not format and misses_class_of_python(object) then return require('relume.bridge').python_loads(text) end
    error(object, 0)
 end
 

@@ -1,0 +1,155 @@
+"""Habits of old research code that the Lua side goes along with."""
+
+from __future__ import annotations
+
+import pytest
+
+from relume.bridge import Lua, LuaError
+
+
+@pytest.fixture(scope="module")
+def lua():
+    with Lua() as runtime:
+        runtime.require("nngraph")
+        yield runtime
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        ("nn.Linear(3, 2)", "3"),
+        ("nn.SpatialConvolution(1, 1, 2, 2)", "1, 3, 3"),
+        ("nn.TemporalConvolution(3, 2, 1)", "4, 3"),
+    ],
+)
+def test_a_layer_without_grad_input_computes_only_the_gradients_of_its_weights(lua, layer, shape):
+    absent, weight_moved = lua.execute(
+        f"""
+        local layer, input = {layer}, torch.ones({shape})
+        layer.gradInput = nil
+        layer:zeroGradParameters()
+        local output = layer:forward(input)
+        local gradInput = layer:backward(input, output:clone():fill(1))
+        return gradInput == nil, layer.gradWeight:abs():sum() > 0
+        """
+    )
+    assert absent and weight_moved
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("local a = nn.Identity()(); nn.CAddTable(){a, nn.Tanh()}", r"inputs\[2\] is an nn.Module"),
+        (
+            "local a = nn.Identity()(); nn.gModule({a, nn.Tanh()}, {a})",
+            r"inputs\[2\] is an nn.Module, specifically a nn.Tanh",
+        ),
+        ("local a = nn.Identity()(); nn.gModule({a}, {a, nil, a})", r"outputs\[2\] is nil"),
+        ("nn.Identity()({})", "cannot pass an empty table of inputs"),
+        ("nn.Identity()(nil)", "is nil"),
+        (
+            "local a = nn.Identity()()\nlocal b = nn.Tanh()(a)\nnn.gModule({a}, {nn.Sigmoid()(a)})",
+            r"node declared on \[.*\]:2_ does not connect to gmodule output",
+        ),
+        (
+            "local a = nn.Identity()()\nlocal b, c = a:split(2)\nnn.gModule({a}, {b})",
+            r"1 of split\(2\) outputs from the node declared at \[.*\]:1_ split at \[.*\]:2",
+        ),
+    ],
+)
+def test_mistakes_in_graphs_are_told_where_they_were_made(lua, program, message):
+    with pytest.raises(LuaError, match=message):
+        lua.execute(program)
+
+
+def test_a_split_must_get_as_many_as_it_gives(lua):
+    net = lua.execute(
+        """
+        local a = nn.Identity()()
+        local b, c = nn.SplitTable(2)(a):split(2)
+        return nn.gModule({a}, {b, c})
+        """
+    )
+    with pytest.raises(LuaError, match=r"split\(2\) cannot split 3"):
+        lua.execute("local net = ...; net:forward(torch.ones(4, 3))", net)
+
+
+def test_what_goes_back_through_a_graph_is_what_update_grad_input_returns(lua):
+    lua.execute(
+        """
+        local Odd, parent = torch.class('nn.OddGradient', 'nn.Module')
+        function Odd:updateOutput(input) self.output = input; return input end
+        function Odd:updateGradInput(input, gradOutput) return gradOutput * 3 end
+        """
+    )
+    gradient = lua.execute(
+        """
+        local a = nn.Identity()()
+        local net = nn.gModule({a}, {nn.OddGradient()(a)})
+        net:forward(torch.ones(2))
+        return net:backward(torch.ones(2), torch.ones(2))
+        """
+    )
+    assert gradient.tolist() == [3.0, 3.0]
+
+
+def test_nested_tables_of_tensors(lua):
+    total, count = lua.execute(
+        """
+        local nesting = require 'nngraph.nesting'
+        local a = {torch.ones(2), {torch.ones(3)}}
+        local b = nesting.cloneNested(a)
+        nesting.fillNested(b, 5)
+        nesting.addNestedTo(a, b)
+        local c = {}
+        nesting.resizeNestedAs(c, a)
+        nesting.copyNested(c, a)
+        return c[1]:sum() + c[2][1]:sum(), #c
+        """
+    )
+    assert (total, count) == (30, 2)
+
+
+def test_classes_derived_from_the_tester_and_the_command_line(lua, capfd):
+    lua.execute(
+        """
+        local suite = torch.TestSuite()
+        function suite.works() end
+        assert(suite.__tests.works == suite.works)
+        local Counting, parent = torch.class('CountingTester', 'torch.Tester')
+        function Counting:_assert_sub(...)
+           self.seen = (self.seen or 0) + 1
+           return parent._assert_sub(self, ...)
+        end
+        local tester = CountingTester()
+        tester:add(function() tester:eq(1, 1); tester:assert(true) end, 'two')
+        tester:run()
+        assert(tester.seen == 2)
+        local cmd = torch.CmdLine()
+        cmd:option('-size', 3, 'how large')
+        assert(cmd.helplines[1].key == '-size' and cmd.options['-size'].type == 'number')
+        assert(cmd:__readOption__({}, {'-size', '4'}, 1) == 2)
+        """
+    )
+    assert "1 test" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("band(0xFFFFFFFF, 0xF0F0)", 0xF0F0),
+        ("bor(0x80000000, 1)", 0x80000001),
+        ("bnot(0)", 0xFFFFFFFF),
+        ("bxor(5, 3)", 6),
+        ("lshift(1, 31)", 2**31),
+        ("lshift(1, 32)", 0),
+        ("rshift(0x80000000, 31)", 1),
+        ("arshift(0x80000000, 31)", 0xFFFFFFFF),
+        ("lrotate(0x80000001, 1)", 3),
+        ("extract(0xABCD, 4, 8)", 0xBC),
+        ("replace(0xABCD, 0, 4, 8)", 0xA00D),
+        ("btest(4, 12)", True),
+    ],
+)
+def test_bits(lua, expression, value):
+    assert lua.eval(f"require('bit32').{expression}") == value

@@ -38,7 +38,7 @@ def test_source_of_a_graph(lua):
 
 def test_source_of_a_network_shows_modules_and_annotations(lua):
     source = lua.eval("net.fg:todot()")
-    assert 'desc = level 1\\nmodule = nn.Tanh" color=red' in source
+    assert '[color=red label="L1 (2)' in source and 'level 1\\nmodule = nn.Tanh"]' in source
     assert "module = nn.Linear(2 -> 3)" in source
     assert source.count(" -> n") == lua.eval("#net.fg.edges")
 

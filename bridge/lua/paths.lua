@@ -147,5 +147,9 @@ end
 function paths.execdir() return paths.dirname(paths.findprogram('luajit', 'th', 'relume') or paths.cwd()) end
 paths.install_prefix = paths.home
 paths.install_lua_path = paths.home
+-- Folders of a Torch install: there is none, these are where one would have them.
+for _, name in ipairs {'bin', 'man', 'lib', 'share', 'include', 'hlp', 'html', 'cmake', 'lua_cpath'} do
+   paths['install_' .. name] = paths.concat(paths.install_prefix, name == 'lua_cpath' and 'lib' or name)
+end
 
 return paths

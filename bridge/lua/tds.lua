@@ -55,11 +55,36 @@ end
 function Hash:pairs() return pairs(data[self]) end
 hash_meta.__pairs = Hash.pairs
 
+local most_shown = 20
+
+-- A value behind its label; what goes on over several lines stays behind it.
+local function entry_text(label, value)
+   local space, is_first = (' '):rep(#label), true
+   return (tostring(value):gsub('[^\n]+', function(line)
+      local text = (is_first and label or space) .. line
+      is_first = false
+      return text
+   end))
+end
+
+local function key_text(key)
+   local kind = type(key)
+   if kind == 'string' or kind == 'number' or kind == 'boolean' then return tostring(key) end
+   return class.type(key)
+end
+
 function Hash:__tostring__()
-   local lines = {('tds.Hash[%d]{'):format(#self)}
-   for key, value in pairs(data[self]) do
-      lines[#lines + 1] = ('%s : %s'):format(tostring(key), tostring(value))
+   local keys, widest = {}, 0
+   for key in pairs(data[self]) do
+      keys[#keys + 1] = key
+      widest = math.max(widest, #key_text(key))
+      if #keys == most_shown then break end
    end
+   local lines = {('tds.Hash[%d]{'):format(#self)}
+   for _, key in ipairs(keys) do
+      lines[#lines + 1] = entry_text(('%-' .. widest .. 's : '):format(key_text(key)), data[self][key])
+   end
+   if #self > most_shown then lines[#lines + 1] = '...' end
    lines[#lines + 1] = '}'
    return table.concat(lines, '\n')
 end
@@ -144,7 +169,8 @@ vec_meta.__pairs, vec_meta.__ipairs = Vec.pairs, Vec.pairs
 
 function Vec:__tostring__()
    local lines = {('tds.Vec[%d]{'):format(#self)}
-   for i = 1, #self do lines[#lines + 1] = ('%d : %s'):format(i, tostring(self[i])) end
+   for i = 1, math.min(#self, most_shown) do lines[#lines + 1] = entry_text(('%5d : '):format(i), self[i]) end
+   if #self > most_shown then lines[#lines + 1] = '...' end
    lines[#lines + 1] = '}'
    return table.concat(lines, '\n')
 end

@@ -9,7 +9,7 @@ import numpy as np
 
 import relume as rl
 
-__all__ = ["compress", "decompress", "load", "save", "size"]
+__all__ = ["compress", "decompress", "glyph", "load", "save", "size"]
 
 _MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
@@ -92,3 +92,13 @@ def decompress(data: rl.Tensor, depth: int | None) -> rl.Tensor:
 
     with Image.open(io.BytesIO(data.contiguous().numpy().tobytes())) as picture:
         return _planes(picture, depth)
+
+
+def glyph(character: str) -> rl.Tensor:
+    """A character of a small font as bytes of shape (11, 6): 1 where there is ink."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = getattr(ImageFont, "load_default_imagefont", ImageFont.load_default)()
+    cell = Image.new("1", (6, 11))
+    ImageDraw.Draw(cell).text((0, 0), character, fill=1, font=font)
+    return rl.from_numpy(np.asarray(cell).astype(np.uint8))

@@ -88,6 +88,18 @@ image.rgb2lab = each_colour(function(r, g, b)
    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 end)
 
+local function delinear(c) return c <= 0.0031308 and 12.92 * c or 1.055 * c ^ (1 / 2.4) - 0.055 end
+local function from_lightness(t) return t ^ 3 > epsilon and t ^ 3 or (116 * t - 16) / kappa end
+
+image.lab2rgb = each_colour(function(l, a, b)
+   local fy = (l + 16) / 116
+   local x, z = from_lightness(fy + a / 500) * 0.950456, from_lightness(fy - b / 200) * 1.088754
+   local y = from_lightness(fy)
+   return delinear(3.240479 * x - 1.537150 * y - 0.498535 * z),
+      delinear(-0.969256 * x + 1.875992 * y + 0.041556 * z),
+      delinear(0.055648 * x - 0.204043 * y + 1.057311 * z)
+end)
+
 -- Each colour as part of the sum of all three.
 image.rgb2nrgb = each_colour(function(r, g, b)
    local total = r + g + b + 1e-6
@@ -113,10 +125,17 @@ function image.jetColormap(count)
    return map
 end
 
+-- A map of colours around the wheel of hues, one row for each.
+function image.colormap(count)
+   local wheel = torch.ones(3, 1, count)
+   for i = 1, count do wheel[1][1][i] = (i - 1) / count end
+   return image.hsv2rgb(wheel):view(3, count):t():contiguous()
+end
+
 -- Numbers from 1 on as colours of a map, one row each.
 function image.colorize(values, map)
    local n = values:dim()
-   local height, width = values:size(n - 1), values:size(n)
+   local height, width = n > 1 and values:size(n - 1) or 1, values:size(n)
    local result = torch.Tensor(map:size(2), height, width)
    local flat = values:contiguous():view(height, width)
    for i = 1, height do

@@ -131,6 +131,18 @@ function image.minmax(a)
    return x
 end
 
+-- Local contrast normalization: after the mean and the deviation of the whole image, those around each
+-- pixel, weighted by a kernel, are taken out.
+function image.lcn(source, kernel)
+   local x = source:double()
+   kernel = (kernel or image.gaussian(9)):double()
+   kernel = kernel / kernel:sum()
+   x = (x - x:mean()) / math.max(x:std(), 1e-12)
+   local mean = image.convolve(x, kernel, 'same')
+   local variance = image.convolve(torch.cmul(x, x), kernel, 'same') - torch.cmul(mean, mean)
+   return (x - mean):cdiv(variance:clamp(1e-12, math.huge):sqrt()):typeAs(source)
+end
+
 -- Images of several sizes, each smoothed before it shrinks.
 function image.gaussianpyramid(first, second, third)
    local list, x, scales = {}, first, second

@@ -10,5 +10,6 @@ require 'image.colours'
 require 'image.filters'
 require 'image.warp'
 require 'image.polar'
+require 'image.drawing'
 
 return image

@@ -296,6 +296,17 @@ function class.isTypeOf(value, wanted)
    return false
 end
 
+-- Something that stands for a class, to be compared: of a name, or of an object.
+local ids = setmetatable({}, {__index = function(self, mt)
+   self[mt] = newproxy()
+   return self[mt]
+end})
+function class.typename2id(name) return metatables[name] and ids[metatables[name]] end
+function class.id(value)
+   local mt = metatable_of(value)
+   return mt and ids[mt]
+end
+
 -- An address that tells objects apart.
 function class.pointer(value)
    local kind = raw_type(value)

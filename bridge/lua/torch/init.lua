@@ -7,7 +7,7 @@ local types = require 'relume.types'
 
 for _, name in ipairs {
    'class', 'newmetatable', 'getmetatable', 'setmetatable', 'factory', 'getconstructortable',
-   'typename', 'type', 'isTypeOf', 'version', 'pointer',
+   'typename', 'type', 'isTypeOf', 'version', 'pointer', 'typename2id', 'id',
 } do
    torch[name] = class[name]
 end

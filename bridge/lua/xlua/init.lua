@@ -5,6 +5,44 @@ local sys = require 'sys'
 xlua = xlua or {}
 
 ----------------------------------------------------------------------------------------
+-- Global variables.
+
+local libraries = {}
+for name, value in pairs(_G) do libraries[name] = type(value) == 'table' or nil end
+
+-- Calls f(name, value) for the variables of the user's: what was no library when this was loaded.
+local function each_variable(f)
+   for name, value in pairs(_G) do
+      local is_own = type(name) == 'string' and not name:find '^_' and not libraries[name]
+      if is_own and type(value) ~= 'function' and package.loaded[name] == nil then f(name, value) end
+   end
+end
+
+-- Prints the libraries and the variables that are global.
+function xlua.who()
+   local found, variables = {}, {}
+   for name, value in pairs(_G) do
+      if type(value) == 'table' and package.loaded[name] == value then found[#found + 1] = name end
+   end
+   table.sort(found)
+   each_variable(function(name, value) variables[name] = value end)
+   print ''
+   print('Global Libs:')
+   print(xlua.table2string(found, true))
+   print ''
+   print('Global Vars:')
+   print(xlua.table2string(variables, true))
+   print ''
+end
+
+function xlua.clearall()
+   local names = {}
+   each_variable(function(name) names[#names + 1] = name end)
+   for _, name in ipairs(names) do _G[name] = nil end
+   collectgarbage()
+end
+
+----------------------------------------------------------------------------------------
 -- Times and progress.
 
 local units = {{86400, 'D'}, {3600, 'h'}, {60, 'm'}, {1, 's'}}
@@ -84,10 +122,6 @@ function xlua.log(path, append)
 end
 
 function xlua.clear() io.write('\27[2J\27[H') end
-function xlua.clearall()
-   collectgarbage()
-   collectgarbage()
-end
 
 function xlua.print(...) print(...) end
 

@@ -18,9 +18,10 @@ SECONDS = 60  # that Graphviz may take
 def dot_of(diagram: Diagram) -> str:
     """The diagram in Graphviz' language, containers as clusters.
 
+    >>> import relume
     >>> from relume import legacy_nn as nn
     >>> from relume.converters.graph.drawing import graph
-    >>> print(dot_of(graph(nn.Tanh(), input=[[1.0]])).splitlines()[0])
+    >>> print(dot_of(graph(nn.Tanh(), input=relume.ones(1, 2))).splitlines()[0])
     digraph network {
     """
     names = {id(box): f"n{number}" for number, box in enumerate(diagram.root.boxes())}

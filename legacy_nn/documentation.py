@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import relume
 from relume import legacy_nn
+from relume.converters.onnx.refusals import REFUSED
 from relume.legacy_nn import layouts, registry
 from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.module import Module
@@ -41,7 +42,8 @@ Every Torch class that a file may hold and that runs here. *Backward* is Torch7'
 *twice* says whether the modern face `layer(x)` is on the tape down to the operations, so that its
 gradient can be differentiated again; *golden* counts the cases that a real Torch7 computed and the
 tests repeat; *printed* says whether the printed form is compared with Torch7's (checked), written
-here (own), or the class's name (name). A *base* computes nothing itself. ONNX export: later.
+here (own), or the class's name (name). A *base* computes nothing itself. *onnx* says
+whether a network with it can become an ONNX model.
 
 """
 LAYOUTS = """
@@ -110,7 +112,7 @@ def row_of(name: str, cls: Any, golden: Golden) -> Row:
         twice="" if not runs else "no" if cls._own_forward else "yes",
         golden=str(count) if count else "",
         printed="checked" if name in golden.printed else printed_by(cls),
-        onnx="",
+        onnx="" if not runs or issubclass(cls, Criterion) else "no" if name in REFUSED else "yes",
         notes=notes,
     )
 

@@ -92,12 +92,12 @@ class LookupTable(Module):
 
     def _renormalize(self, rows: Tensor) -> None:
         norm_type = 2 if self.normType is None else self.normType
+        weight, used = self.weight.detach(), rows.reshape((-1,))
         with rl.no_grad():
-            for row in sorted(set(rows.reshape((-1,)).tolist())):
-                vector = self.weight.detach().select(0, row)
-                norm = float((vector.abs() ** norm_type).sum().item()) ** (1 / norm_type)
-                if norm > self.maxNorm:
-                    vector.mul_(self.maxNorm / (norm + 1e-7))
+            vectors = weight.index_select(0, used)
+            norms = (vectors.abs() ** norm_type).sum(1, keepdim=True) ** (1 / norm_type)
+            factors = rl.where(norms > self.maxNorm, self.maxNorm / (norms + 1e-7), 1.0)
+            weight.index_copy_(0, used, vectors * factors)
 
     def compute(self, input: Tensor, weight: Tensor) -> Tensor:
         rows = self._rows(input)
@@ -107,7 +107,8 @@ class LookupTable(Module):
 
     def _limited(self, weight: Tensor, rows: Tensor) -> Tensor:
         """The weights, with the gradient of the padding row cut and rows scaled by use."""
-        if not self.paddingValue and not self.shouldScaleGradByFreq:
+        is_plain = not self.paddingValue and not self.shouldScaleGradByFreq
+        if is_plain or not rl.is_grad_enabled():
             return weight
         factor = rl.ones((weight.shape[0], 1), dtype=weight.dtype)
         if self.shouldScaleGradByFreq:

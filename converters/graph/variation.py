@@ -83,17 +83,23 @@ def other_size(axis: Axis) -> int:
 
 
 def with_other_values(inputs: Any) -> Iterator[Any]:
-    """Inputs of the same sizes with other values: smaller ones, then those that were there in
-    another order. Whole numbers may be indices and stay such."""
+    """Inputs of the same sizes with other values: of the other sign, smaller ones, and those that
+    were there in another order. Whole numbers may be indices and stay such."""
 
-    def smaller(tensor: Tensor) -> Tensor:
+    def scaled(tensor: Tensor, factor: float) -> Tensor:
         values = tensor.numpy()
         if values.dtype.kind == "f" and not np.all(values == np.round(values)):
-            return rl.tensor((values * 0.9).astype(values.dtype))
+            return rl.tensor((values * factor).astype(values.dtype))
         return rl.tensor(np.ascontiguousarray(values.reshape(-1)[::-1].reshape(values.shape)))
+
+    def negative(tensor: Tensor) -> Tensor:
+        return scaled(tensor, -0.6)
+
+    def smaller(tensor: Tensor) -> Tensor:
+        return scaled(tensor, 0.9)
 
     def reordered(tensor: Tensor) -> Tensor:
         return rl.tensor(np.ascontiguousarray(tensor.numpy()[::-1])) if tensor.ndim else tensor
 
-    for change in (smaller, reordered):
+    for change in (negative, smaller, reordered):
         yield nested.map_tensors(change, inputs)

@@ -14,6 +14,7 @@ from relume.converters.formats import CannotConvert, Refusal
 from relume.converters.graph import Graph, Traces, UntraceableError
 from relume.converters.onnx.builder import Builder, NeedsFixedSizeError, UnexportableError
 from relume.converters.onnx.call import Call
+from relume.converters.onnx.refusals import check
 from relume.converters.onnx.rows import ROWS
 
 __all__ = ["OPSET", "export", "model_of"]
@@ -54,6 +55,9 @@ def export(
     >>> [node.op_type for node in model.graph.node], model.graph.initializer[0].name
     (['Gemm', 'Tanh'], 'modules.1.weight')
     """
+    refusals = check(network)
+    if refusals:
+        raise CannotConvert("onnx", refusals)
     try:
         traces = Traces(network, inputs, dynamic=dynamic)
     except UntraceableError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +11,12 @@ import onnx
 
 from relume.converters.formats import Arrays, CannotConvert, Options, Refusal, flatten
 from relume.converters.onnx.exporting import LAYERS, export
+from relume.converters.onnx.refusals import check
 from relume.converters.proof.running import activation
-from relume.legacy_nn.criterion import Criterion
-from relume.legacy_nn.module import Module
 
 __all__ = ["check", "layers", "run", "write"]
 
 LARGEST_FILE = 2**31 - 2**24  # bytes that fit into one file, with something for the rest
-
-
-def check(network: Any) -> list[Refusal]:
-    """What can be seen to be in the way without running the network."""
-    if isinstance(network, Criterion):
-        name = network.torch_typename
-        return [Refusal(name, 1, "a criterion; a model for inference has none")]
-    if not isinstance(network, Module):
-        name = getattr(network, "torch_typename", type(network).__name__)
-        return [Refusal(name, 1, "it is no network; select one in it by its path")]
-    unknown = Counter(
-        getattr(module, "torch_typename", type(module).__name__)
-        for module in network.walk()
-        if not isinstance(module, (Module, Criterion))
-    )
-    reason = "its class is not known here; register a class of that name"
-    return [Refusal(name, count, reason) for name, count in unknown.items()]
 
 
 def write(network: Any, path: Path, options: Options) -> None:

@@ -251,3 +251,11 @@ def test_an_input_is_needed(tmp_path):
     with pytest.raises(ValueError, match="example of the network's input"):
         format_of("x.onnx").write(nn.Tanh(), tmp_path / "x.onnx", Options())
     assert run_model(export(nn.Tanh(), rl.zeros(1)), rl.zeros(1))[0].tolist() == [0]
+
+
+def test_limited_norms_of_embeddings():
+    net = nn.LookupTable(6, 3, 0, 0.5).float()
+    inputs = rl.tensor([[1, 2, 2], [3, 1, 5]])
+    model = export(net, inputs)
+    check_agreement(net, model, inputs)
+    check_agreement(net, model, rl.tensor([[6, 4, 1]]))

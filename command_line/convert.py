@@ -43,6 +43,8 @@ def convert(
 ) -> bool:
     """Returns False when it cannot be converted, or does not compute the same."""
     if source.is_dir():
+        if select or input is not None or report is not None:
+            raise ValueError("--select, --input and --report are for one file, not for a folder")
         return convert_folder(source, destination, to=to, options=options, json=json)
     format_of(destination, to)
     arrays = None if input is None else read_input(input)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relume import Tensor, from_numpy
+from relume import Tensor, bfloat16, from_numpy
 from relume.converters.object_tree import memory_of, walk
 from relume.converters.t7.arrays import Arrays
 
@@ -51,7 +51,7 @@ class Weights:
 
     def add(self, path: str, tensor: Tensor) -> None:
         """Takes a tensor in, under its path or as an alias."""
-        name = path or "tensor"
+        name = printable(path) or "tensor"
         while name in self.tensors or name in self.aliases:  # keys 1 and "1" have the same path
             name += "_"
         first = self._names.setdefault(memory_of(tensor), name)
@@ -59,7 +59,19 @@ class Weights:
             self.aliases[name] = first
             return
         self.tensors[name] = tensor
-        self.arrays[name] = tensor.detach().numpy()
+        is_wider = tensor.dtype == bfloat16  # which NumPy does not have
+        self.arrays[name] = (tensor.float() if is_wider else tensor).detach().numpy()
+
+
+def printable(path: str) -> str:
+    """A path without characters that a format may stumble over.
+
+    >>> printable("a\0b")
+    'a\\x00b'
+    """
+    if path.isprintable():
+        return path
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in path)
 
 
 def collect(root: Any, *, everything: bool = False) -> Weights:

@@ -6,6 +6,7 @@ attribute of the root, in parts: HDF5 keeps no attribute above 64 kB.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from relume.converters.errors import FileFormatError
 from relume.converters.formats import Options
 from relume.converters.object_tree import Node, class_name, key_text, walk
+from relume.converters.weights.collecting import printable
 from relume.converters.weights.contents import Contents, check, contents_of, object_of
 from relume.converters.weights.description import KEY
 
@@ -28,15 +30,16 @@ def write(obj: Any, path: Path, options: Options) -> None:
     import h5py
 
     contents = contents_of(obj, options, "hdf5")
-    place = keras_place if options.layout == "keras" else place_of
+    names = [*contents.arrays, *contents.aliases]
+    is_keras = options.layout == "keras"
+    places = {name: keras_place(name) for name in names} if is_keras else places_of(names)
     with h5py.File(path, "w", track_order=True) as file:
         for name, array in contents.arrays.items():
-            file.create_dataset(place(name), data=array).attrs[PATH] = name
+            file.create_dataset(places[name], data=array).attrs[PATH] = name
             options.progress(1)
         for alias, name in contents.aliases.items():
-            if place(alias) not in file:
-                file[place(alias)] = file[place(name)]
-        if options.layout == "keras":
+            file[places[alias]] = file[places[name]]
+        if is_keras:
             name_keras_layers(file, list(contents.arrays))
         else:
             describe_groups(file, obj)
@@ -47,7 +50,7 @@ def write(obj: Any, path: Path, options: Options) -> None:
 def describe_groups(file: Any, obj: Any) -> None:
     """Writes the classes and plain fields of objects that have a group."""
     for node in walk(obj, skip_scratch=True):
-        place = place_of(node.path) or "/"
+        place = place_of(printable(node.path)) if node.path else "/"
         if place in file and node.same_as is None and hasattr(file[place], "keys"):
             file[place].attrs["class"] = class_name(node.value)
             for name, value in plain_fields(node).items():
@@ -57,7 +60,7 @@ def describe_groups(file: Any, obj: Any) -> None:
 def plain_fields(node: Node) -> dict[str, Any]:
     """The numbers, booleans and short strings of an object, by name."""
     return {
-        key_text(key): value
+        printable(key_text(key)) or "_": value
         for key, value in node.values.items()
         if isinstance(value, (bool, float))
         or (isinstance(value, int) and abs(value) < 2**63)
@@ -114,7 +117,38 @@ def place_of(name: str) -> str:
     >>> place_of("modules.1.weight")
     'modules/1/weight'
     """
-    return name.replace("/", "\\").replace(".", "/")
+    return "/".join(step or "_" for step in name.replace("/", "\\").split("."))
+
+
+def places_of(names: Iterable[str]) -> dict[str, str]:
+    """A place of its own for each name. Keys with dots in them can make two names one place, or a
+    group of one that is an array.
+
+    >>> places_of(["a", "a.b"])
+    {'a': 'a', 'a.b': 'a:b'}
+    """
+    arrays: set[str] = set()
+    groups: set[str] = set()
+    found: dict[str, str] = {}
+    for name in names:
+        place = place_of(name)
+        if any(group in arrays for group in groups_of(place)):
+            place = place.replace("/", ":")
+        while place in arrays or place in groups:
+            place += "_"
+        arrays.add(place)
+        groups.update(groups_of(place))
+        found[name] = place
+    return found
+
+
+def groups_of(place: str) -> list[str]:
+    """
+    >>> groups_of("a/b/c")
+    ['a', 'a/b']
+    """
+    steps = place.split("/")
+    return ["/".join(steps[:count]) for count in range(1, len(steps))]
 
 
 # ---- as Keras lays its files of weights out: a group per layer, which names its weights ----

@@ -6,6 +6,8 @@ import h5py
 import numpy as np
 import pytest
 from golden_cases import copy_of, load_cases
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -206,3 +208,27 @@ def test_the_description_is_readable():
     linear = next(o for o in described["objects"] if o["class"] == "nn.Linear")
     weight = described["objects"][linear["fields"]["weight"]["object"]]
     assert weight == {"class": "torch.DoubleTensor", "tensor": "modules.1.weight"}
+
+
+keys = st.text(max_size=6) | st.sampled_from(["a", "a.b", "b", ".", "a/b", "aliases", "\0", "ü"])
+trees = st.recursive(
+    st.builds(lambda n: np.full((2,), n, np.float32), st.integers(0, 9)),
+    lambda inner: st.dictionaries(keys, inner, min_size=1, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tree=st.dictionaries(keys, trees, min_size=1, max_size=4))
+def test_keys_may_be_anything(tmp_path, ending, tree):
+    rl.convert(tree, tmp_path / f"tree.{ending}")
+    assert same(rl.load(tmp_path / f"tree.{ending}"), tree)
+
+
+def same(found, expected):
+    if isinstance(expected, dict):
+        return found.keys() == list(expected) and all(
+            same(found[key], value) for key, value in expected.items()
+        )
+    return found.tolist() == expected.tolist()

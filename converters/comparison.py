@@ -16,7 +16,7 @@ from relume.converters.loading import load_any
 from relume.converters.networks import find_network
 from relume.converters.proof.comparing import Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import generate
-from relume.converters.proof.report import ComparisonReport, layer_rows
+from relume.converters.proof.report import ComparisonReport, drawing_of, layer_rows
 from relume.converters.proof.running import layer_path
 from relume.legacy_nn import Module
 
@@ -76,6 +76,7 @@ def compare(
         destination=other.name,
         proofs=[proof],
         layers=[] if model is None else layer_rows(model),
+        draw=None if model is None else drawing_of(model, inputs),
         seconds=time.perf_counter() - started,
     )
 

@@ -26,7 +26,7 @@ from relume.converters.loading import load_any
 from relume.converters.networks import find_network, networks_to_prove
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
-from relume.converters.proof.report import ConversionReport, ProofFailed, layer_rows
+from relume.converters.proof.report import ConversionReport, ProofFailed, drawing_of, layer_rows
 from relume.converters.weights import collect, streaming
 
 __all__ = ["convert"]
@@ -337,4 +337,5 @@ def add_proof(
     )
     conversion.report.proofs.append(proof)
     conversion.report.layers += layer_rows(network, path)
+    conversion.report.draw = drawing_of(network, inputs, conversion.report.draw)
     return proof

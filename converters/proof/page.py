@@ -46,7 +46,7 @@ code { font: 12.5px ui-monospace, monospace; }
 details { margin: .15rem 0; } summary { cursor: pointer; }
 svg text { fill: var(--ink); font: 11px ui-monospace, monospace; } svg .soft { fill: var(--soft); }
 svg .bar { fill: var(--bar); } svg .bad { fill: var(--bad); } svg line { stroke: var(--line); }
-.graph svg { max-width: 100%; height: auto; }
+.graph { overflow: auto; max-height: 50rem; border: 1px solid var(--line); background: #fff; }
 """
 MOST_BARS = 400  # of one chart
 MOST_ROWS = 2000  # of one table
@@ -62,8 +62,9 @@ def page_of(report: ComparisonReport) -> str:
     """
     title = f"{report.source} → {report.destination}"
     parts = [summary(report, title), *map(proof_section, report.proofs)]
-    if report.graph:
-        parts.append(f'<h2>Graph</h2><div class="graph wide">{report.graph}</div>')
+    drawing = report.draw() if report.draw is not None else ""
+    if drawing:
+        parts.append(f'<h2>Graph</h2><div class="graph">{drawing}</div>')
     parts.append(tree(report.layers))
     if report.warnings:
         parts.append(f"<h2>Warnings</h2><ul>{items(report.warnings)}</ul>")

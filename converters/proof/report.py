@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from relume.converters.formats import Arrays
 from relume.converters.proof.comparing import Proof
 
 __all__ = ["ComparisonReport", "ConversionReport", "LayerRow", "ProofFailed"]
@@ -45,7 +47,7 @@ class ComparisonReport:
         layers: the tree of the networks.
         warnings: what was not compared, and why.
         seconds: how long it took.
-        graph: a drawing of the network, as SVG, for the page; "" for none.
+        draw: gives a drawing of the networks, as SVG, for the page.
     """
 
     source: str
@@ -54,7 +56,7 @@ class ComparisonReport:
     layers: list[LayerRow] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    graph: str = ""
+    draw: Callable[[], str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def agrees(self) -> bool:
@@ -68,7 +70,7 @@ class ComparisonReport:
     def as_dict(self) -> dict[str, Any]:
         """For JSON; numbers that JSON lacks (NaN) are None."""
         result = asdict(self)
-        del result["graph"]
+        del result["draw"]
         result["agrees"] = self.agrees
         for proof, described in zip(self.proofs, result["proofs"], strict=True):
             described.update(
@@ -194,6 +196,23 @@ def layer_rows(network: Any, path: str = "", depth: int = 0) -> list[LayerRow]:
 
 
 MOST_ROWS = 20_000
+MOST_DRAWN = 2000  # layers of a network that is drawn
+
+
+def drawing_of(
+    network: Any, inputs: Arrays, before: Callable[[], str] | None = None
+) -> Callable[[], str]:
+    """Draws a network when it is called, below what is drawn already."""
+
+    def draw() -> str:
+        from relume.converters.graph.drawing import graph
+
+        above = before() if before is not None else ""
+        if len(layer_rows(network)) > MOST_DRAWN:
+            return above
+        return above + graph(network, input=inputs).to_svg()
+
+    return draw
 
 
 def row_of(layer: Any, path: str, depth: int) -> LayerRow:

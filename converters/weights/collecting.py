@@ -66,8 +66,8 @@ class Weights:
 def printable(path: str) -> str:
     """A path without characters that a format may stumble over.
 
-    >>> printable("a\0b")
-    'a\\x00b'
+    >>> print(printable("a" + chr(0) + "b"))
+    a\\x00b
     """
     if path.isprintable():
         return path

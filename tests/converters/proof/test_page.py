@@ -58,7 +58,8 @@ def test_the_page_is_whole_and_fetches_nothing(tmp_path):
     report = report_of(tmp_path, nested_network())
     page = report.to_html()
     found = check(page)
-    assert found.count("rect") == len(report.proofs[0].layers) == 9
+    assert page.count('class="bar" x=') == len(report.proofs[0].layers) == 9
+    assert found.count("svg") == 2  # the chart and the graph
     assert found.count("details") == 3  # the network, the branches, the inner network
     assert "read back: equal bit for bit, both sides compute the same" in page
     assert "weight 2x3, bias 2" in page

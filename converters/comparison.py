@@ -65,6 +65,7 @@ def compare(
     model = network if network is not None else other_network
     inputs = as_arrays(input)
     if inputs is None:
+        model = model if model is not None else network_in(a, b)
         if model is None:
             raise ValueError("neither side tells what it takes; give an input")
         inputs = generate(model).arrays
@@ -79,6 +80,17 @@ def compare(
         draw=None if model is None else drawing_of(model, inputs),
         seconds=time.perf_counter() - started,
     )
+
+
+def network_in(*sides: Any) -> Any:
+    """The network in the first file that one can be read from; None where there is none."""
+    for side in sides:
+        if isinstance(side, (str, os.PathLike)):
+            ending = Path(side).suffix.lower()
+            for candidate in FORMATS:
+                if ending in candidate.suffixes and candidate.load is not None:
+                    return find_network(candidate.load(Path(side)))
+    return None
 
 
 def side_of(value: Any, select: str) -> tuple[Any, Side]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, 
 from relume.converters.proof.inputs import NoInputFound, generate
 from relume.converters.proof.report import ConversionReport, ProofFailed, drawing_of, layer_rows
 from relume.converters.weights import collect, streaming
+from relume.legacy_nn.errors import UnknownModuleError
 
 __all__ = ["convert"]
 
@@ -227,7 +228,7 @@ def carry_out(conversion: Conversion, dst: Path) -> None:
     if refusals:
         raise CannotConvert(file_format.name, refusals)
     weights = collect(source, everything=conversion.options.everything)
-    if not weights.arrays and file_format.any_object:
+    if not weights.arrays and file_format.any_object and not holds_something(file_format, source):
         raise CannotConvert(file_format.name, [nothing_in(source)])
     report = conversion.report
     report.tensors = len(weights.arrays)
@@ -235,14 +236,7 @@ def carry_out(conversion: Conversion, dst: Path) -> None:
     report.aliases = weights.aliases
     if not file_format.any_object:
         conversion.input = input_for(conversion, conversion.original)[0]
-    options = Options(
-        conversion.input,
-        conversion.options.dtype,
-        conversion.options.layout,
-        conversion.options.everything,
-        conversion.options.progress,
-        conversion.options.more,
-    )
+    options = replace(conversion.options, inputs=conversion.input)
     with staging(dst) as staged:
         file_format.write(source, staged, options)
         if conversion.verify:
@@ -251,6 +245,11 @@ def carry_out(conversion: Conversion, dst: Path) -> None:
         if not report.agrees:
             raise ProofFailed(report)
     report.verified = conversion.verify
+
+
+def holds_something(file_format: Format, source: Any) -> bool:
+    """May an object without weights be written? t7 holds anything, a file of weights networks."""
+    return file_format.name == "t7" or bool(networks_to_prove(source))
 
 
 def nothing_in(source: Any) -> Refusal:
@@ -319,7 +318,7 @@ def prove_networks(conversion: Conversion, again: Any) -> None:
         try:
             inputs, _ = input_for(conversion, network)
             add_proof(conversion, path, network, side_of_network(found[path]), inputs)
-        except NoInputFound as error:
+        except (NoInputFound, UnknownModuleError) as error:
             warnings.append(f"{name} was not run: {error}")
 
 

@@ -59,13 +59,10 @@ def cases(section: str, only: str = "*") -> Iterator[Case]:
 
 def outcome(case: Case, file_format: Format) -> str:
     """ "yes", or why the case cannot be converted to a format."""
-    source: Any = case.module
-    if file_format.any_object:  # files of weights want at least one
-        source = {"layer": case.module, "anything": relume.ones(1)}
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         path = Path(folder) / f"layer{file_format.suffixes[0]}"
         try:
-            convert(source, path, input=case.input)
+            convert(case.module, path, input=case.input)
         except CannotConvert as error:
             return "; ".join(str(refusal) for refusal in error.refusals)
         except ProofFailed as error:

@@ -49,7 +49,7 @@ def folded(obj: Any) -> Any:
     >>> folded(net).get(2)
     nn.Identity
     """
-    contents = contents_of(obj, Options(everything=True), "memory")
+    contents = contents_of(obj, Options(everything=True))
     copy = object_of(contents)
     nodes = [node for node in walk(copy) if isinstance(node.value, Module)]
     uses = Counter(id(child) for node in nodes if node.same_as is None for child in inner(node))

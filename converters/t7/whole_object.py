@@ -18,7 +18,7 @@ def check(obj: Any) -> list[Refusal]:
 
 def write(obj: Any, path: Path, options: Options) -> None:
     if options.dtype:
-        obj = object_of(contents_of(obj, replace(options, everything=True), "t7"))
+        obj = object_of(contents_of(obj, replace(options, everything=True)))
     with open(path, "wb", buffering=0) as stream:
         t7.write([obj], stream)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from relume import Storage
 from relume.converters.errors import FileFormatError
-from relume.converters.formats import CannotConvert, Options, Refusal
+from relume.converters.formats import Options, Refusal
 from relume.converters.lua_function import LuaFunction
 from relume.converters.object_tree import class_name, is_plain, is_table, walk
 from relume.converters.t7.arrays import type_prefix
@@ -61,16 +61,9 @@ def check_value(value: Any, weights: Weights, forms: ObjectForms) -> None:
         forms.form_of(value)
 
 
-def contents_of(obj: Any, options: Options, format_name: str) -> Contents:
-    """What is to be written of an object.
-
-    Raises:
-        CannotConvert: there is no tensor that holds anything.
-    """
+def contents_of(obj: Any, options: Options) -> Contents:
+    """What is to be written of an object."""
     weights = collect(obj, everything=options.everything)
-    if not weights.arrays:
-        reason = "there are no weights in it: no tensor that holds anything"
-        raise CannotConvert(format_name, [Refusal(type(obj).__name__, 1, reason)])
     description = describe(weights)
     arrays = {name: cast(array, options.dtype) for name, array in weights.arrays.items()}
     contents = Contents(arrays, weights.aliases, description)

@@ -29,7 +29,7 @@ PATH = "path"  # attribute of a data set: its name, where the place is not the s
 def write(obj: Any, path: Path, options: Options) -> None:
     import h5py
 
-    contents = contents_of(obj, options, "hdf5")
+    contents = contents_of(obj, options)
     names = [*contents.arrays, *contents.aliases]
     is_keras = options.layout == "keras"
     places = {name: keras_place(name) for name in names} if is_keras else places_of(names)

@@ -20,7 +20,7 @@ DESCRIPTION = "relume.json"
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
-    contents = contents_of(obj, options, "npz")
+    contents = contents_of(obj, options)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in contents.arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -17,7 +17,7 @@ ALIASES = "aliases"
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
-    contents = contents_of(obj, options, "safetensors")
+    contents = contents_of(obj, options)
     metadata = {"format": "relume", KEY: contents.description}
     if contents.aliases:
         metadata[ALIASES] = json.dumps(contents.aliases)

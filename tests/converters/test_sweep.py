@@ -45,11 +45,8 @@ def test_legacy_files(tmp_path, name):
             continue
         for place, network in networks_to_prove(root):
             target = tmp_path / f"net{file_format.suffixes[0]}"
-            source = network if network.parameters()[0] else {"net": network, "w": rl.ones(1)}
-            if not file_format.any_object:
-                source = network
             try:
-                report = rl.convert(source, target)
+                report = rl.convert(network, target)
             except CannotConvert as error:
                 assert all(refusal.reason for refusal in error.refusals)
                 refused.append(f"{path.name}:{place}")

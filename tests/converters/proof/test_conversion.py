@@ -137,3 +137,23 @@ def test_half_precision_has_the_tolerance_of_half_precision(tmp_path):
     report = rl.convert(network(), tmp_path / "n.t7", dtype="float16")
     assert report.verified and 0 < report.proofs[0].relative < 2e-2
     assert rl.load(tmp_path / "n.t7").get(1).weight.dtype == rl.float16
+
+
+@pytest.mark.parametrize("ending", ["t7", "safetensors", "npz", "h5"])
+def test_networks_without_weights(tmp_path, ending):
+    report = rl.convert(nn.Sequential().add(nn.Tanh()), tmp_path / f"n.{ending}")
+    assert report.verified and report.proofs[0].agrees
+    assert rl.load(tmp_path / f"n.{ending}").get(1).torch_typename == "nn.Tanh"
+
+
+class Doubling(nn.Module):
+    """A class that is not registered: files do not know it."""
+
+    def updateOutput(self, input):
+        self.output = input * 2
+        return self.output
+
+
+def test_layers_of_classes_that_only_this_program_knows(tmp_path):
+    report = rl.convert(network().add(Doubling()), tmp_path / "n.safetensors")
+    assert report.read_back and "was not run: cannot run nn.Doubling" in report.warnings[0]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from relume.converters import t7
-from relume.converters.formats import FORMATS
+from relume.converters.errors import FileFormatError
+from relume.converters.formats import FORMATS, CannotConvert, Format
 
 __all__ = ["load", "load_any"]
 
@@ -42,5 +43,24 @@ def load_any(path: str | os.PathLike[str]) -> Any:
     ending = Path(os.fspath(path)).suffix.lower() if not hasattr(path, "read") else ""
     for candidate in FORMATS:
         if ending in candidate.suffixes and candidate.load is not None:
-            return candidate.load(Path(path))
+            return load_as(candidate, Path(path))
     return t7.load(path)
+
+
+def load_as(file_format: Format, path: Path) -> Any:
+    """What a file of a format holds. Whatever the libraries that read it make of damaged ones is a
+    FileFormatError."""
+    try:
+        return file_format.load(path)  # type: ignore[misc]
+    except (FileFormatError, CannotConvert) as error:
+        if isinstance(error, FileFormatError) and error.filename is None:
+            error.filename = str(path)
+        raise
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except Exception as error:
+        found = FileFormatError(
+            f"no {file_format.name} file, or a damaged one: {error}", kind=file_format.name
+        )
+        found.filename = str(path)
+        raise found from error

@@ -17,11 +17,12 @@ import relume as rl
 from relume import legacy_nn as nn
 from relume.converters import safetensors
 from relume.converters.errors import FileFormatError
+from relume.converters.formats import CannotConvert
 from relume.converters.weights import collect
 from relume.converters.weights.description import describe
 from relume.converters.weights.rebuilding import rebuild
 
-ENDINGS = ["t7", "safetensors", "npz", "h5"]
+ENDINGS = ["t7", "safetensors", "npz", "h5", "onnx", "pt"]
 FINDINGS = sorted((Path(__file__).parent / "findings").glob("*.*"))
 RELAXED = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -33,13 +34,20 @@ def network():
     return {"net": net, "tied": net.get(1).weight, "raw": b"\xff", "epoch": 3}
 
 
+def images():
+    net = nn.Sequential().add(nn.SpatialConvolution(1, 2, 3, 3)).add(nn.ReLU())
+    return net.add(nn.View(-1).setNumInputDims(3)).add(nn.Linear(2 * 36, 2)).float()
+
+
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
     """The bytes of a valid file per ending."""
     folder = tmp_path_factory.mktemp("valid")
     rl.manual_seed(1)
-    for ending in ENDINGS:
+    for ending in ENDINGS[:4]:
         rl.convert(network(), folder / f"a.{ending}", verify=False)
+    for ending in ("onnx", "py"):  # which writes a.pt beside it
+        rl.convert(images(), folder / f"a.{ending}", verify=False)
     return {ending: (folder / f"a.{ending}").read_bytes() for ending in ENDINGS}
 
 
@@ -47,7 +55,7 @@ def read(path):
     """Reads a file; only the errors that a user can understand come out."""
     try:
         rl.load(path)
-    except (FileFormatError, NotImplementedError) as error:
+    except (FileFormatError, CannotConvert, NotImplementedError) as error:
         assert str(error)
 
 

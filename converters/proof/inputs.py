@@ -11,8 +11,9 @@ import numpy as np
 
 import relume as rl
 from relume.converters.formats import Arrays, flatten
+from relume.converters.proof.candidates import Candidate, Numbers, generic
 from relume.converters.proof.running import run
-from relume.converters.proof.wanted import Candidate, Numbers, generic, sizes_inside, wanted
+from relume.converters.proof.wanted import sizes_inside, wanted
 from relume.legacy_nn import nested
 
 __all__ = ["GeneratedInput", "NoInputFound", "generate", "numbers_like"]

@@ -9,38 +9,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from relume.legacy_nn.types import sizes_of
+from relume.converters.proof.candidates import (
+    STEPS,
+    Candidate,
+    Numbers,
+    features,
+    frames,
+    generic,
+    indices,
+    planes,
+    tables,
+    unique,
+    volumes,
+)
+from relume.converters.proof.turning import TURNS, inserted, number
 
-__all__ = ["Candidate", "Numbers", "generic", "sizes_inside", "wanted"]
+__all__ = ["sizes_inside", "wanted"]
 
 MOST = 400  # candidates of one network
-USUAL_SIDES = (32, 28, 16, 64, 96, 224, 128, 112, 48, 8, 20, 227, 231, 256, 299, 192, 160)
-SIDES = dict.fromkeys([*USUAL_SIDES, *range(4, 65)])  # of images; networks may take only one
-STEPS = 5  # of sequences
 FEW = 5  # candidates that are combined with those of other inputs
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A tensor to be made.
-
-    Attributes:
-        shape: its sizes.
-        largest: 0 for numbers around zero; otherwise whole numbers from 1 to it.
-    """
-
-    shape: tuple[int, ...]
-    largest: int = 0
-
-    def __str__(self) -> str:
-        size = "x".join(map(str, self.shape)) or "one number"
-        return f"{size} of 1..{self.largest}" if self.largest else size
-
-
-Candidate = Any  # Numbers, or a list of candidates for a table
 
 
 def wanted(module: Any) -> list[Candidate]:
@@ -52,11 +41,6 @@ def wanted(module: Any) -> list[Candidate]:
     ['2x3', '3', '2x5x3']
     """
     return unique(itertools.islice(in_a_row([module]), MOST))
-
-
-def unique(candidates: Iterable[Candidate]) -> list[Candidate]:
-    found = {repr(candidate): candidate for candidate in candidates}
-    return list(found.values())
 
 
 def of_module(module: Any) -> Iterable[Candidate]:
@@ -82,48 +66,8 @@ def of_unknown(module: Any) -> Iterable[Candidate]:
     return planes(shape[1]) if len(shape) == 4 else ()
 
 
-def number(module: Any, name: str) -> int:
-    value = getattr(module, "__dict__", {}).get(name)
-    return int(value) if isinstance(value, (int, float)) and value > 0 else 0
-
-
 def children(module: Any) -> list[Any]:
     return module.children() if hasattr(module, "children") else []
-
-
-# ---- kinds of inputs ----
-
-
-def features(count: int) -> list[Candidate]:
-    return [Numbers(shape) for shape in ((2, count), (count,), (2, STEPS, count))]
-
-
-def frames(count: int, least: int = 1) -> list[Candidate]:
-    long = max(3 * least, STEPS)
-    return [Numbers((2, long, count)), Numbers((long, count)), Numbers((2, 40, count))]
-
-
-def planes(count: int) -> list[Candidate]:
-    """Batches of images, single ones, and ones wide enough for text."""
-    return [
-        *(Numbers((2, count, side, side)) for side in SIDES),
-        *(Numbers((count, side, side)) for side in USUAL_SIDES),
-        *(Numbers((2, count, 32, side)) for side in (100, 160)),
-    ]
-
-
-def volumes(count: int) -> list[Candidate]:
-    sizes = (
-        (2, count, 8, 8, 8),
-        (2, count, 16, 16, 16),
-        (count, 8, 8, 8),
-        (2, count, 16, 112, 112),
-    )
-    return [Numbers(size) for size in sizes]
-
-
-def indices(count: int) -> list[Candidate]:
-    return [Numbers(shape, count) for shape in ((2, STEPS), (STEPS,), (STEPS, 2), (2,), (1,))]
 
 
 # ---- several layers ----
@@ -245,12 +189,6 @@ def behind(step: Any, steps: list[Any]) -> Iterable[Candidate]:
     return []
 
 
-def generic() -> list[Candidate]:
-    """For layers that take anything."""
-    shapes = ((2, 4), (4,), (2, 3, 4), (2, 3, 8, 8), (3, 8, 8), (4, 4), (2, 4, 4, 4, 4))
-    return [Numbers(shape) for shape in shapes]
-
-
 def sizes_inside(network: Any) -> list[Candidate]:
     """For a network whose beginning tells nothing: the sizes of parameters anywhere in it."""
     parameters, _ = network.parameters()
@@ -259,137 +197,6 @@ def sizes_inside(network: Any) -> list[Candidate]:
     return [candidate for candidates in zip(*found, strict=True) for candidate in candidates]
 
 
-def tables(count: int, shapes: Iterable[tuple[int, ...]]) -> list[Candidate]:
-    return [[Numbers(shape)] * count for shape in shapes]
-
-
-# ---- layers that change shapes: candidates of what follows, turned round ----
-
-
-def inserted(candidate: Candidate, place: int, size: int) -> Candidate:
-    """A candidate with one more dimension."""
-    if isinstance(candidate, list):
-        return [inserted(element, place, size) for element in candidate]
-    shape = list(candidate.shape)
-    shape.insert(place if place >= 0 else len(shape) + place + 1, size)
-    return Numbers(tuple(shape), candidate.largest)
-
-
-def with_more_dimensions(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    """Select, SplitTable, Mean, ...: one dimension more, somewhere."""
-    place = number(layer, "dimension") - 1
-    for candidate in following or generic():
-        known = [place] if place >= 0 else [0, 1, -1]
-        for size, where in itertools.product((STEPS, 2), dict.fromkeys([*known, 0, 1])):
-            yield inserted(candidate, where, size)
-
-
-def of_new_shape(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    """View and Reshape: anything with as many elements, and what follows as it is."""
-    sizes = [size for size in sizes_of(layer.size) if size > 0] if hasattr(layer, "size") else []
-    count = 1
-    for size in sizes:
-        count *= size
-    if sizes:
-        yield from (Numbers(shape) for shape in ((2, count), (count,), (2, *sizes), tuple(sizes)))
-        side = round(count**0.5)
-        if side * side == count:
-            yield from (
-                Numbers((2, side, side)),
-                Numbers((2, 1, side, side)),
-                Numbers((side, side)),
-            )
-        for planes_count in (3, 4, 16):
-            side = round((count / planes_count) ** 0.5)
-            if side * side * planes_count == count:
-                yield Numbers((2, planes_count, side, side))
-    for candidate in following:
-        yield candidate
-        if isinstance(candidate, Numbers):
-            yield inserted(candidate, 0, 2)
-
-
-def of_transpose(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    pairs = [sizes_of(pair) for pair in getattr(layer, "permutations", [])]
-    for candidate in following or generic():
-        if isinstance(candidate, Numbers):
-            shape = list(candidate.shape)
-            for first, second in reversed(pairs):
-                if max(first, second) <= len(shape):
-                    shape[first - 1], shape[second - 1] = shape[second - 1], shape[first - 1]
-            yield Numbers(tuple(shape), candidate.largest)
-
-
-def of_unsqueeze(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    place = number(layer, "pos") - 1
-    for candidate in following or generic():
-        if isinstance(candidate, Numbers) and len(candidate.shape) > max(place, 0):
-            yield Numbers(
-                (*candidate.shape[:place], *candidate.shape[place + 1 :]), candidate.largest
-            )
-        yield candidate
-
-
-def of_narrow(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    place = number(layer, "dimension") - 1
-    least = number(layer, "index") + max(int(getattr(layer, "length", 1)), 1)
-    for candidate in following or generic():
-        if isinstance(candidate, Numbers) and len(candidate.shape) > place >= 0:
-            yield resized(candidate, place, max(candidate.shape[place], least))
-        yield candidate
-
-
-def from_table(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    """CAddTable, JoinTable, ...: a table of what follows."""
-    for candidate in following or generic():
-        yield [candidate, candidate]
-        yield [candidate] * 3
-
-
-def of_join(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    """JoinTable: parts that make up what follows."""
-    place = number(layer, "dimension") - 1
-    for candidate in following or generic():
-        if isinstance(candidate, Numbers) and 0 <= place < len(candidate.shape):
-            size = candidate.shape[place]
-            for first in dict.fromkeys((max(size // 2, 1), 1, size - 1)):
-                sizes = [first, size - first]
-                parts = [resized(candidate, place, n) for n in sizes if n > 0]
-                yield parts
-            yield [resized(candidate, place, 1)] * size if size < 10 else [candidate]
-
-
-def resized(candidate: Numbers, place: int, size: int) -> Numbers:
-    shape = list(candidate.shape)
-    shape[place] = size
-    return Numbers(tuple(shape), candidate.largest)
-
-
-def of_select_table(layer: Any, following: list[Candidate]) -> Iterable[Candidate]:
-    place = getattr(layer, "index", 1)
-    count = max(abs(int(place)), 2)
-    for candidate in following or generic():
-        yield [candidate] * count
-
-
-Turn = Callable[[Any, list[Candidate]], Iterable[Candidate]]
-TURNS: dict[str, Turn] = {
-    **dict.fromkeys(("nn.View", "nn.Reshape"), of_new_shape),
-    **dict.fromkeys(
-        ("nn.Select", "nn.SplitTable", "nn.Mean", "nn.Sum", "nn.Max", "nn.Min", "nn.Squeeze"),
-        with_more_dimensions,
-    ),
-    "nn.Transpose": of_transpose,
-    "nn.Unsqueeze": of_unsqueeze,
-    "nn.Narrow": of_narrow,
-    **dict.fromkeys(
-        """nn.CAddTable nn.CSubTable nn.CMulTable nn.CDivTable nn.CMaxTable nn.CMinTable
-        nn.FlattenTable nn.ReverseTable""".split(),
-        from_table,
-    ),
-    "nn.JoinTable": of_join,
-    "nn.SelectTable": of_select_table,
-}
 TRANSPARENT = frozenset(
     """nn.Identity nn.Copy nn.Contiguous nn.Dropout nn.SpatialDropout nn.VolumetricDropout nn.ReLU
     nn.ReLU6 nn.Threshold nn.Tanh nn.Sigmoid nn.HardTanh nn.SoftMax nn.LogSoftMax nn.LeakyReLU
@@ -482,8 +289,10 @@ def of_step(module: Any) -> Iterable[Candidate]:
 
 
 def of_whole_sequence(module: Any) -> Iterable[Candidate]:
+    """A sequence at once; a layer of two directions has layers inside that say the size."""
     names = ("inputSize", "inputsize", "input_dim", "inputDim")
-    size = next(filter(None, (number(module, name) for name in names)), 0)
+    found = (number(layer, name) for layer in module.walk() for name in names)
+    size = next(filter(None, found), 0)
     return [Numbers((STEPS, 2, size)), Numbers((2, STEPS, size)), Numbers((STEPS, size))]
 
 

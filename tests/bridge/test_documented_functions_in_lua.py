@@ -151,3 +151,65 @@ def test_expanded_tensors_are_changed_element_by_element(lua):
         return table.concat(applied, ' '), table.concat(x:view(-1):totable(), ' ')
         """
     ) == ("2 4 6", "2 4 6")  # fmt: skip
+
+
+def test_rounding_is_exact_beside_one_half(lua):
+    """C's round(), which Torch7 used: away from zero at one half, unchanged where nothing is cut."""
+    assert lua.execute(
+        """
+        local x = torch.FloatTensor {0.49999997, 0.5, 1.5, 2.5, -0.5, -2.5, 8388609, 1 / 0, -1 / 0}
+        return table.concat(x:round():totable(), ' ')
+        """
+    ) == "0 1 2 3 -1 -3 8388609 inf -inf"  # fmt: skip
+
+
+def test_images_of_bytes_stand_for_numbers_up_to_one(lua):
+    """As the image package's own tests ask: the function of the bytes is that of the numbers."""
+    assert lua.execute(
+        """
+        local function bytes(x) return torch.round(x * 255):clamp(0, 255):byte() end
+        local picture = image.lena()[{{}, {1, 64}, {1, 64}}]:float()
+        local largest = 0
+        for _, name in ipairs {'rgb2hsv', 'hsv2rgb', 'rgb2hsl', 'hsl2rgb', 'rgb2y'} do
+           local expected, given = bytes(image[name](picture)), image[name](bytes(picture))
+           largest = math.max(largest, (expected:int() - given:int()):abs():max())
+        end
+        return largest
+        """
+    ) == 0  # fmt: skip
+    with pytest.raises(LuaError, match="bytes cannot hold"):
+        lua.execute("image.rgb2lab(torch.ByteTensor(3, 2, 2))")
+
+
+def test_scaling_bytes_rounds_after_each_direction(lua):
+    assert lua.execute(
+        """
+        local up = image.scale(torch.ByteTensor {{1, 2}, {2, 3}}, 3, 3)
+        local cubic = image.scale(torch.ByteTensor {{0, 1, 32}}, 4, 1, 'bicubic')
+        return table.concat(up:view(-1):totable(), ' '), table.concat(cubic:view(-1):totable(), ' ')
+        """
+    ) == ("1 2 2 2 3 3 2 3 3", "0 0 9 32")  # fmt: skip
+
+
+def test_saving_an_image_leaves_it_as_it_was(lua, tmp_path):
+    pytest.importorskip("PIL")
+    lua.execute(
+        """
+        local x = torch.rand(3, 4, 4)
+        local before = x:clone()
+        image.save(..., x)
+        image.compressPNG(x)
+        assert(x:equal(before))
+        """,
+        str(tmp_path / "x.png"),
+    )
+
+
+def test_named_arguments_of_dok(lua):
+    assert lua.execute(
+        """
+        local _, size, width = dok.unpack({{size = 3}}, 'f', 'does it',
+           {arg = 'size', type = 'string'}, {arg = 'width', type = 'number', defaulta = 'size'})
+        return size, width
+        """
+    ) == (3, 3)  # fmt: skip

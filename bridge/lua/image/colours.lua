@@ -1,17 +1,38 @@
--- Colour spaces. Each function takes (x) or (result, x), planes in front.
+-- Colour spaces. Each function takes (x) or (result, x), planes in front. Numbers are from 0 to 1; bytes from
+-- 0 to 255 stand for them.
+local image_bytes = require 'image.bytes'
+
+local function check_planes(x)
+   if not torch.isTensor(x) or x:dim() ~= 3 or x:size(1) ~= 3 then
+      error('expected an image of three planes', 3)
+   end
+end
 
 local function each_colour(f)
    return function(first, second)
       local x = second or first
-      if x:dim() ~= 3 or x:size(1) ~= 3 then error('expected an image of three planes', 2) end
-      local target = second and first:resizeAs(x) or x.new():resizeAs(x)
-      local a, b, c = x[1], x[2], x[3]
-      for i = 1, x:size(2) do
-         for j = 1, x:size(3) do
-            target[1][i][j], target[2][i][j], target[3][i][j] = f(a[i][j], b[i][j], c[i][j])
-         end
+      check_planes(x)
+      local colours = image_bytes.as_numbers(x):contiguous()
+      local count = x:size(2) * x:size(3)
+      local data = colours:data()
+      local result = torch.DoubleTensor(3, x:size(2), x:size(3))
+      local target = result:data()
+      for i = 0, count - 1 do
+         target[i], target[count + i], target[2 * count + i] = f(data[i], data[count + i], data[2 * count + i])
       end
-      return target
+      return image_bytes.give(result, x, second and first)
+   end
+end
+
+-- The same for spaces whose numbers bytes cannot hold.
+local function each_colour_of_numbers(f)
+   local convert = each_colour(f)
+   return function(...)
+      local first, second = ...
+      if torch.type(second or first) == 'torch.ByteTensor' then
+         error('Lab has numbers that bytes cannot hold: convert the image to floats from 0 to 1', 2)
+      end
+      return convert(...)
    end
 end
 
@@ -80,7 +101,7 @@ local function linear(c) return c <= 0.04045 and c / 12.92 or ((c + 0.055) / 1.0
 local epsilon, kappa = 216 / 24389, 24389 / 27
 local function lightness(t) return t > epsilon and t ^ (1 / 3) or (kappa * t + 16) / 116 end
 
-image.rgb2lab = each_colour(function(r, g, b)
+image.rgb2lab = each_colour_of_numbers(function(r, g, b)
    r, g, b = linear(r), linear(g), linear(b)
    local x = lightness((0.412453 * r + 0.357580 * g + 0.180423 * b) / 0.950456)
    local y = lightness(0.212671 * r + 0.715160 * g + 0.072169 * b)
@@ -91,7 +112,7 @@ end)
 local function delinear(c) return c <= 0.0031308 and 12.92 * c or 1.055 * c ^ (1 / 2.4) - 0.055 end
 local function from_lightness(t) return t ^ 3 > epsilon and t ^ 3 or (116 * t - 16) / kappa end
 
-image.lab2rgb = each_colour(function(l, a, b)
+image.lab2rgb = each_colour_of_numbers(function(l, a, b)
    local fy = (l + 16) / 116
    local x, z = from_lightness(fy + a / 500) * 0.950456, from_lightness(fy - b / 200) * 1.088754
    local y = from_lightness(fy)
@@ -108,9 +129,10 @@ end)
 
 function image.rgb2y(first, second)
    local x = second or first
-   local y = torch.mul(x[1], 0.299):add(0.587, x[2]):add(0.114, x[3]):view(1, x:size(2), x:size(3))
-   if not second then return y end
-   return first:resizeAs(y):copy(y)
+   check_planes(x)
+   local colours = image_bytes.as_numbers(x)
+   local y = torch.mul(colours[1], 0.299):add(0.587, colours[2]):add(0.114, colours[3])
+   return image_bytes.give(y:view(1, x:size(2), x:size(3)), x, second and first)
 end
 
 -- A colour map from blue over green to red, one row for each of `count` numbers.
@@ -150,6 +172,7 @@ end
 function image.y2jet(first, second)
    local x = second or first
    local value = image.colorize(x, image.jetColormap(math.ceil(x:max())))
+   if torch.type(x) == 'torch.ByteTensor' then value = image_bytes.rounded(value * 255) end
    if not second then return value end
    return first:resizeAs(value):copy(value)
 end

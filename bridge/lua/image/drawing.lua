@@ -85,8 +85,8 @@ local function picture(planes, height, width)
       local distance = torch.add(torch.pow(x - 0.2 - 0.2 * plane, 2), torch.pow(y - 0.5, 2))
       result[plane]:copy(waves * 0.25 + 0.5):add(distance:lt(0.03):typeAs(result) * 0.25)
    end
-   return result
+   return result:mul(255):round():div(255)  -- as if it had come from a file
 end
 
 function image.lena() return picture(3, 512, 512) end
-function image.fabio() return picture(1, 257, 271) end
+function image.fabio() return picture(1, 257, 271)[1] end

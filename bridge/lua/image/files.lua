@@ -1,5 +1,6 @@
 -- Files: Pillow on the Python side reads and writes them.
 local half = require('relume.bridge').import('image')
+local image_bytes = require 'image.bytes'
 
 local supported = {png = true, jpg = true, jpeg = true, ppm = true, pgm = true, bmp = true, gif = true, tiff = true}
 
@@ -13,16 +14,30 @@ local function converted(bytes, kind)
    return value:div(255)
 end
 
+local signatures = {png = '\137PNG', jpg = '\255\216', ppm = 'P6', pgm = 'P5', pgma = 'P2'}
+
 local function check_file(path)
    local file, message = io.open(path, 'rb')
    if not file then error(message, 3) end
+   local start = file:read(4) or ''
    file:close()
+   if path:match '%.[^./]*$' then return start end
+   for _, signature in pairs(signatures) do
+      if start:sub(1, #signature) == signature then return start end
+   end
+   error('unable to determine image type for file: ' .. path .. ' (a name with an ending tells)', 3)
 end
 
 -- (path [, planes [, 'byte', 'float' or 'double']])
 function image.load(path, depth, kind)
    check_file(path)
-   local value = converted(half.load(path, depth), kind)
+   local ok, loaded = pcall(half.load, path, depth)
+   if not ok and path:lower():match '%.png$' then
+      error(('%s: Error during init_io: %s'):format(path, tostring(loaded)), 2)
+   elseif not ok then
+      error(loaded, 0)
+   end
+   local value = converted(loaded, kind)
    -- colours that become grey lose their dimension
    if depth == 1 and half.size(path) > 1 then return value[1] end
    return value
@@ -32,7 +47,7 @@ end
 local function bytes_of(tensor)
    if tensor:dim() == 2 then tensor = tensor:view(1, tensor:size(1), tensor:size(2)) end
    if tensor:type() == 'torch.ByteTensor' then return tensor end
-   return tensor:double():mul(255):add(0.5):clamp(0, 255):floor():byte()
+   return image_bytes.rounded(torch.mul(tensor:double(), 255))
 end
 
 function image.save(path, tensor, quality) half.save(path, bytes_of(tensor), quality or 75) end
@@ -43,6 +58,13 @@ for _, name in ipairs {'PNG', 'JPG', 'PPM', 'PGM'} do
    image['save' .. name] = image.save
    image['get' .. name .. 'size'] = function(path) return half.size(path) end
 end
+
+function image.loadPPM(path, ...)
+   local start = check_file(path):sub(1, 2)
+   if not start:match '^P[2356]' then error(path .. ': unsupported magic number ' .. start, 2) end
+   return image.load(path, ...)
+end
+image.loadPGM = image.loadPPM
 
 -- planes, height, width
 function image.getSize(path)

@@ -1,4 +1,5 @@
 -- Kernels, convolutions, morphology, ranges of values, pyramids.
+local image_bytes = require 'image.bytes'
 
 -- Convolution of each plane: 'valid', 'full', or 'same' (of the input's size).
 function image.convolve(first, second, third, fourth)
@@ -7,6 +8,9 @@ function image.convolve(first, second, third, fourth)
    mode = mode or 'valid'
    local letter = mode == 'valid' and 'V' or 'F'
    local value
+   local is_bytes = torch.type(x) == 'torch.ByteTensor'
+   if is_bytes then x = x:double() end
+   if torch.type(kernel) ~= torch.type(x) then kernel = kernel:typeAs(x) end
    if x:dim() == 3 and kernel:dim() == 2 then
       local planes = {}
       for i = 1, x:size(1) do
@@ -22,6 +26,7 @@ function image.convolve(first, second, third, fourth)
       local top, left = math.floor(kernel:size(kernel:dim() - 1) / 2), math.floor(kernel:size(kernel:dim()) / 2)
       value = value:narrow(n - 1, top + 1, x:size(x:dim() - 1)):narrow(n, left + 1, x:size(x:dim())):clone()
    end
+   if is_bytes then value = image_bytes.rounded(value) end
    if result then return result:resizeAs(value):copy(value) end
    return value
 end
@@ -44,13 +49,14 @@ end
 
 local kernel_arguments = {
    {'size', 3}, {'sigma', nil}, {'amplitude', 1}, {'normalize', false}, {'width'}, {'height'},
-   {'sigma_horz'}, {'sigma_vert'}, {'mean_horz', 0.5}, {'mean_vert', 0.5},
+   {'sigma_horz'}, {'sigma_vert'}, {'mean_horz', 0.5}, {'mean_vert', 0.5}, {'tensor'},
 }
 
 local function kernel(default_sigma, f)
    return function(...)
       local a = arguments(kernel_arguments, ...)
       local width, height = a.width or a.size, a.height or a.size
+      if a.tensor then height, width = a.tensor:size(1), a.tensor:size(2) end
       local sigma = a.sigma or default_sigma
       local result = torch.Tensor(height, width)
       local centre_x, centre_y = a.mean_horz * width + 0.5, a.mean_vert * height + 0.5
@@ -62,7 +68,9 @@ local function kernel(default_sigma, f)
          end
       end
       if a.normalize then result:div(result:sum()) end
-      return result
+      if not a.tensor then return result end
+      local is_bytes = torch.type(a.tensor) == 'torch.ByteTensor'
+      return a.tensor:copy(is_bytes and image_bytes.rounded(result) or result)
    end
 end
 

@@ -1,5 +1,6 @@
 -- The `image` package: images are tensors of planes x height x width, or height x width.
 require 'torch'
+require 'dok'
 
 image = image or {}
 

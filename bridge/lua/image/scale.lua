@@ -1,4 +1,5 @@
 -- image.scale: every mode is a matrix of weights for the rows, and one for the columns.
+local image_bytes = require 'image.bytes'
 
 -- The weights of one row of the matrix: set(column, weight), columns from 0.
 local modes = {}
@@ -76,8 +77,14 @@ local function scaled(x, width, height, mode)
    local planes = x:dim() == 2 and x:view(1, x:size(1), x:size(2)) or x
    local rows, columns = matrix(height, planes:size(2), compute), matrix(width, planes:size(3), compute):t()
    local result = torch.DoubleTensor(planes:size(1), height, width)
-   for i = 1, planes:size(1) do result[i]:copy(torch.mm(torch.mm(rows, planes[i]:double()), columns)) end
+   local is_bytes = torch.type(x) == 'torch.ByteTensor'
+   for i = 1, planes:size(1) do
+      local wide = torch.mm(planes[i]:double(), columns)
+      if is_bytes then wide = image_bytes.rounded(wide):double() end  -- as Torch7 kept what is between
+      result[i]:copy(torch.mm(rows, wide))
+   end
    if x:dim() == 2 then result = result[1] end
+   if is_bytes then return image_bytes.rounded(result) end
    return result:type(x:type())
 end
 

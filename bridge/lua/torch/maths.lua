@@ -58,17 +58,21 @@ local function check_floating(name, row)
    end
 end
 
--- `round` of Torch7 goes away from zero at one half, that of the core to even.
+-- `round` of Torch7 goes away from zero at one half, that of the core to even. What is cut off is exact, and
+-- so is twice that; of infinities it is no number, and nothing is added.
 local function round_away(result, source)
-   local signs = core.call('sign', source)
-   core.unary_into(ops.abs, result, source)
-   core.scalar_in_place(ops.add, result, 0.5)
-   core.unary_in_place(ops.floor, result)
-   return core.tensors_in_place(ops.mul, result, signs)
+   local whole = core.call('trunc', source)
+   local rest = core.call('sub', source, whole)
+   core.scalar_in_place(ops.mul, rest, 2)
+   core.unary_in_place(ops.trunc, rest)
+   return core.tensors_into(ops.add, result, whole, core.call('nan_to_num', rest))
 end
 
 local function sigmoid(x) return 1 / (1 + math.exp(-x)) end
-local function round(x) return x < 0 and -math.floor(0.5 - x) or math.floor(x + 0.5) end
+local function round(x)
+   local whole = truncate(x)
+   return math.abs(x - whole) >= 0.5 and whole + (x < 0 and -1 or 1) or whole
+end
 
 local unary = {
    {'abs', number = math.abs, integers = true},

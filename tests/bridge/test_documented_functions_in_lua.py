@@ -154,7 +154,7 @@ def test_expanded_tensors_are_changed_element_by_element(lua):
 
 
 def test_rounding_is_exact_beside_one_half(lua):
-    """C's round(), which Torch7 used: away from zero at one half, unchanged where nothing is cut."""
+    """As round() of C, which Torch7 used: away from zero at one half."""
     assert lua.execute(
         """
         local x = torch.FloatTensor {0.49999997, 0.5, 1.5, 2.5, -0.5, -2.5, 8388609, 1 / 0, -1 / 0}

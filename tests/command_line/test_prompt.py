@@ -192,8 +192,22 @@ def test_statements_alone():
 
 
 def test_globals_of_th_are_there():
-    printed = run("lua", "-e", "print(path.join('a', 'b'), paths.basename('/c/d'), sys.OS ~= nil)")
-    assert printed[:2] == (0, "a/b\td\ttrue\n")
+    printed = run("lua", "-e", "print(path.join('a', 'b'), paths.basename('/c/d'), sys.OS, xlua)")
+    assert re.fullmatch(r"a/b\td\t\w+\ttable: \S+\n", printed[1])
+
+
+def test_require_takes_files_beside_the_script_and_data(tmp_path):
+    folder = tmp_path / "project"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "init.lua").write_text("return 'lib of ' .. require './name'")
+    (folder / "lib" / "name.lua").write_text("return 'name'")
+    (folder / "main.lua").write_text(
+        "print(require './lib', require 'x.json'.a, require('x.t7')[1])"
+    )
+    (tmp_path / "x.json").write_text('{"a": 5}')
+    assert run("lua", "-e", "torch.save('x.t7', {7})", folder=tmp_path)[0] == 0
+    code, printed, errors = run("lua", "project/main.lua", folder=tmp_path)
+    assert (code, printed) == (0, "lib of name\t5\t7\n"), errors
 
 
 def test_a_script_on_the_standard_input():

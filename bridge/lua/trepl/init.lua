@@ -105,9 +105,8 @@ function trepl.unwatch() debug.sethook() end
 
 -- Packages that scripts find loaded under th.
 function trepl.provide_globals()
-   require 'paths'
-   require 'sys'
-   pcall(require, 'pl')
+   for _, name in ipairs {'paths', 'sys', 'xlua', 'dok', 'pl'} do require(name) end
+   table.insert(package.loaders, require 'trepl.local_files')
 end
 
 return setmetatable(trepl, {__call = function()

@@ -100,7 +100,7 @@ class Table:
     torch_typename = "table"
 
     def __init__(self, values: Any = ()):
-        if type(values) is list and values and all(value is not None for value in values):
+        if type(values) is list and values and type(None) not in map(type, values):
             self._set_parts(values.copy(), EMPTY_HASH)
             return
         self._set_parts(EMPTY_ARRAY, EMPTY_HASH)
@@ -205,6 +205,14 @@ class Table:
         0
         """
         return self._find(key, default) if _may_be_key(key) else default
+
+    def named(self, name: str) -> Any:
+        """The value at a key that is a name, or None.
+
+        >>> Table({"a": 1}).named("a")
+        1
+        """
+        return self._hash.get(name)
 
     def keys(self) -> list[Any]:
         """All keys: 1, 2, ..., then the others in the order of the file or of insertion."""

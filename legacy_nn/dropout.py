@@ -68,6 +68,7 @@ class Dropout(NoiseLayer):
     nn.Dropout(0.300000)
     """
 
+    follows_compute = True
     v2 = True
 
     def __init__(

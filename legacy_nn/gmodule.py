@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relume import Tensor
+from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Container
 from relume.legacy_nn.errors import locate, not_runnable
@@ -21,6 +22,7 @@ from relume.legacy_nn.graph_nodes import (
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.whole_graph import GraphRecord, WholeGraph
 
 
 class Step:
@@ -32,7 +34,8 @@ class Step:
         self.data = data
         self.index = index
         self.sources = sources
-        self.select = data.get("selectindex")
+        select = data.get("selectindex")
+        self.select: Any = None if select is None else int(select)
 
 
 def check_nodes(inputs: list, outputs: list) -> None:
@@ -97,14 +100,18 @@ class gModule(Container):
     [2.0, 2.0]
     """
 
-    __slots__ = ("_steps", "_values")
+    __slots__ = ("_given", "_passed", "_steps", "_whole")
+    _given: list[Activation] | None  # the inputs of all nodes in the last forward
+    _passed: tuple[Activation, list] | None  # or: the input, and what all nodes passed on
     _steps: list[Step] | None  # what is done, worked out when first asked for
-    _values: list[Activation] | None  # the inputs of all nodes in the last forward
+    _whole: WholeGraph | None  # the same as one function, while that may be
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls)
+        self._given = None
+        self._passed = None
         self._steps = None
-        self._values = None
+        self._whole = None
         return self
 
     def __init__(self, inputs: Any, outputs: Any) -> None:
@@ -197,6 +204,10 @@ class gModule(Container):
         return given
 
     def _select(self, value: Activation, step: Step) -> Activation:
+        if type(value) is list and step.select <= len(value):
+            return value[step.select - 1]
+        if type(value) is Table and (part := value.get(step.select)) is not None:
+            return part
         if not nested.is_table(value):
             raise ValueError(
                 f"nn.gModule: expected a table of {self.__dict__.get('nInputs', 'several')} "
@@ -205,10 +216,9 @@ class gModule(Container):
         parts = nested.elements(value)
         if step.select > len(parts):
             raise ValueError(
-                f"nn.gModule: expected a table of at least {int(step.select)} elements, "
-                f"got {len(parts)}"
+                f"nn.gModule: expected a table of at least {step.select} elements, got {len(parts)}"
             )
-        return parts[int(step.select) - 1]
+        return parts[step.select - 1]
 
     def _locate(self, error: Exception, module: Any) -> None:
         for index, own in enumerate(self.modules):
@@ -234,22 +244,37 @@ class gModule(Container):
         return next(s.index for s in reversed(steps) if s.data is out)
 
     def updateOutput(self, input: Activation) -> Activation:
-        self._values = self._walk_forward(input, run_forward)
-        self.output = self._output(self._values)
-        return self.output
+        self._record = self._given = self._passed = None
+        whole = self._as_one_function()
+        if whole is None:
+            self._given = self._walk_forward(input, run_forward)
+            self.output = self._output(self._given)
+            return self.output
+        if self.train or self._keeps_tape:
+            self._record = GraphRecord(whole, input)
+            values = self._record.values
+        else:
+            values = whole.run_without_tape(input)
+        self._passed = input, values
+        return self._set_output(values[whole.out])
+
+    def _as_one_function(self) -> WholeGraph | None:
+        """The graph as one function, when its modules are such that it may be."""
+        if self._whole is None or not self._whole.is_current():
+            self._whole = WholeGraph.of(self)
+        return self._whole
 
     # ---- backward ----
 
     def _walk_backward(self, gradOutput: Activation, run: Callable) -> Activation:
         """Carries gradients from the output to the input; `run(module, input, gradient)`."""
-        if self._values is None:
-            raise RuntimeError("nn.gModule: backward needs a forward before it")
+        given_to = self._inputs_of_nodes()
         steps = self.steps()
         gradients: list[Activation] = [None] * len(steps)
         out = self._out_place()
         gradients[out] = gradOutput
         for step in reversed(steps):
-            gradient, given = gradients[step.index], self._values[step.index]
+            gradient, given = gradients[step.index], given_to[step.index]
             if gradient is None:
                 continue
             module = step.data.get("module")
@@ -264,7 +289,7 @@ class gModule(Container):
                     raise
             if step.select is not None:
                 parts: list[Activation] = [None] * len(nested.elements(given))
-                parts[int(step.select) - 1] = gradient
+                parts[step.select - 1] = gradient
                 gradient = parts
             sources = step.sources
             if len(sources) > 1:
@@ -276,7 +301,52 @@ class gModule(Container):
                 gradients[source] = piece if before is None else nested.add(before, piece)
             gradients[step.index] = gradient
         first = next(step for step in steps if not step.sources)
-        return nested.fill_gaps(gradients[first.index], self._values[first.index])
+        return nested.fill_gaps(gradients[first.index], given_to[first.index])
+
+    def _inputs_of_nodes(self) -> list[Activation]:
+        """What all nodes got in the last forward."""
+        if self._given is None:
+            if self._passed is None or self._whole is None:
+                raise RuntimeError("nn.gModule: backward needs a forward before it")
+            self._given = self._whole.given(*self._passed)
+        return self._given
+
+    def _backward_at_once(
+        self, input: Activation, gradOutput: Activation, of_input: bool, scale: float | None
+    ) -> bool:
+        """Runs the tape of the whole graph, if there is one that still holds.
+
+        Args:
+            of_input: set the `gradInput` of this and all modules?
+            scale: for the gradients of the parameters; None leaves them alone.
+
+        Returns:
+            False when nothing was done.
+        """
+        record, whole = self._record, self._whole
+        if not isinstance(record, GraphRecord) or whole is None or not whole.is_of(record):
+            self._keeps_tape = True
+            return False
+        keeps = of_input and not self._drops_grad_inputs
+        try:
+            of_inputs, of_parameters, of_modules = whole.gradients(
+                record, gradOutput, keeps, scale is not None
+            )
+        except (RuntimeError, TypeError, ValueError):
+            # Something on the tape has changed, or the gradient does not fit: node by node,
+            # this counts as in Torch7, or the error says at which module.
+            return False
+        if of_input:
+            assert self._passed is not None
+            self._set_grad_input(self._passed[0], of_inputs)
+        if keeps:
+            whole.set_grad_inputs(record, of_modules)
+        elif of_input:
+            for module in self.modules:
+                self._used_grad_input_of(module)
+        if scale is not None:
+            whole.accumulate(of_parameters, scale)
+        return True
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         def run(module: Any, own_input: Activation, gradient: Activation) -> Activation:
@@ -284,11 +354,16 @@ class gModule(Container):
             self._used_grad_input_of(module)
             return result
 
-        self.gradInput = self._walk_backward(gradOutput, run)
+        if not self._backward_at_once(input, gradOutput, True, scale):
+            self.gradInput = self._walk_backward(gradOutput, run)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
-        self.gradInput = self._walk_backward(gradOutput, lambda m, x, g: m.updateGradInput(x, g))
+        def run(module: Any, own_input: Activation, gradient: Activation) -> Activation:
+            return module.updateGradInput(own_input, gradient)
+
+        if not self._backward_at_once(input, gradOutput, True, None):
+            self.gradInput = self._walk_backward(gradOutput, run)
         return self.gradInput
 
     def accGradParameters(
@@ -298,7 +373,8 @@ class gModule(Container):
             module.accGradParameters(own_input, gradient, scale)
             return module.gradInput
 
-        self._walk_backward(gradOutput, accumulate)
+        if not self._backward_at_once(input, gradOutput, False, scale):
+            self._walk_backward(gradOutput, accumulate)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
         def accumulate(module: Any, own_input: Activation, gradient: Activation) -> Activation:
@@ -307,8 +383,14 @@ class gModule(Container):
 
         self._walk_backward(gradOutput, accumulate)
 
+    def evaluate(self) -> Any:
+        if self._record is not None:
+            self._inputs_of_nodes()  # off the tape, which is let go
+            self._passed = None
+        return super().evaluate()
+
     def clearState(self) -> Any:
-        self._values = None
+        self._given = self._passed = None
         for step in self.steps():
             for key in ("input", "gradOutput"):
                 if step.data.get(key) is not None:

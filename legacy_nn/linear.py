@@ -55,12 +55,9 @@ class Linear(Module):
         draw_uniform(uniform_bound(stdv, self.weight.shape[1]), self.weight, self.bias)
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if (
-            not isinstance(input, Tensor)
-            or input.ndim not in (1, 2)
-            or (input.shape[-1] != weight.shape[1])
-        ):
-            size = weight.shape[1]
+        size = weight.shape[1]
+        shape = input.shape if isinstance(input, Tensor) else ()
+        if not 1 <= len(shape) <= 2 or shape[-1] != size:
             raise ValueError(
                 f"{self}: expected a vector of size {size} or a batch Nx{size}, "
                 f"got {nested.describe(input)}"

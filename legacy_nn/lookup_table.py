@@ -32,6 +32,7 @@ class LookupTable(Module):
 
     torch_version = 4
     parameter_names = ("weight",)
+    follows_compute = True
     uncast_names: tuple[str, ...] = ("_count", "_input")
     buffer_names = ("_count", "_input", "_sorted", "_indices", "_gradOutput")
     paddingValue = 0

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import relume as rl
@@ -264,17 +265,16 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     @derived
     def updateOutput(self, input: Activation) -> Activation:
         """Computes `self.output`; in training mode the tape is kept for `backward`."""
-        if self.train or self._keeps_tape:
-            return self._record_output(input)
-        return self._compute_output(input)
-
-    def _record_output(self, input: Activation) -> Activation:
-        """Computes `self.output` and remembers the tape."""
+        if not self.train and not self._keeps_tape:
+            return self._compute_output(input)
         try:
             record = self._record = Record(input, self._own_parameters(), self.compute)
         except Exception as error:
             name_layer(error, self, input)
             raise
+        if type(record.output) is Tensor:
+            output = self.output = record.output.detach()
+            return output
         return self._set_output(record.output)
 
     def _compute_output(self, input: Activation) -> Activation:
@@ -299,7 +299,7 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         return output
 
     def _own_parameters(self) -> list:
-        return [getattr(self, name) for name in self.parameter_names]
+        return list(map(getattr, repeat(self), self.parameter_names))
 
     # ---- Torch7's protocol: backward ----
 
@@ -391,21 +391,19 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         first = len(gradients) - len(names)
         for place, name in enumerate(names, first):
             gradient = gradients[place]
-            if gradient is not None:
-                try:
-                    self._add_gradient(name, gradient, scale)
-                except Exception as error:
-                    name_layer(error, self, gradient)
-                    raise
-
-    def _add_gradient(self, name: str, gradient: Tensor, scale: float) -> None:
-        total, parameter = self._gradient(name), getattr(self, name)
-        if parameter.requires_grad and parameter.grad is None:
-            tie_gradient(parameter, total)
-        if scale == 1:
-            total.add_(gradient)
-        else:
-            total.add_(gradient, alpha=scale)
+            if gradient is None:
+                continue
+            try:
+                total, parameter = self._gradient(name), getattr(self, name)
+                if parameter.requires_grad and parameter.grad is None:
+                    tie_gradient(parameter, total)
+                if scale == 1:
+                    total.add_(gradient)
+                else:
+                    total.add_(gradient, alpha=scale)
+            except Exception as error:
+                name_layer(error, self, gradient)
+                raise
 
     def _gradient(self, name: str) -> Tensor:
         """Where the gradient of a parameter is added up; made when a file left it out."""

@@ -46,7 +46,7 @@ def map_tensors(function: Callable[[Tensor], Any], value: Activation) -> Activat
     if isinstance(value, Tensor):
         return function(value)
     if is_table(value):
-        return table(
+        return Table(
             [
                 function(element) if type(element) is Tensor else map_tensors(function, element)
                 for element in elements(value)

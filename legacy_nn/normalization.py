@@ -29,6 +29,7 @@ class BatchNormalization(Module):
     """
 
     torch_version = 2
+    follows_compute = True
     nDim = 2
     eps = 1e-5
     momentum = 0.1

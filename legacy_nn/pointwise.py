@@ -8,6 +8,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import formulas
 from relume.legacy_nn.module import Module, derived
+from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 
 
@@ -18,6 +19,7 @@ class PointWise(Module):
     """
 
     parameter_names = ()
+    follows_compute = True
     inplace = False
     # Does the derivative need the input that `inplace` overwrites?
     derivative_reads_input = True
@@ -25,11 +27,11 @@ class PointWise(Module):
     @derived
     def updateOutput(self, input: Any) -> Any:
         if not self.inplace:
-            return super().updateOutput(input)
+            return Module.updateOutput(self, input)
         original = input.detach().clone() if self.derivative_reads_input else input
-        input.detach().copy_(self._record_output(original))
-        assert self._record is not None
-        self._record.input_became(input)
+        record = self._record = Record(original, [], self.compute)
+        input.detach().copy_(record.output.detach())
+        record.input_became(input)
         self.output = input
         return input
 
@@ -40,7 +42,7 @@ def make_class(row: dict[str, Any]) -> type:
     fields = row.get("fields", [])
     names = [field[0] for field in fields]
     defaults = {field[0]: field[1] for field in fields if len(field) == 2}
-    function = formulas.compile_formula(row["compute"], "x", "self")
+    function = formulas.compile_formula(row["compute"], "self", "x")
 
     def __init__(self: Any, *arguments: Any, **named: Any) -> None:
         Module.__init__(self)
@@ -57,14 +59,14 @@ def make_class(row: dict[str, Any]) -> type:
                 raise TypeError(f"nn.{name} has no argument {field}")
             self.__dict__[field] = value
 
-    def compute(self: Any, input: Tensor) -> Tensor:
-        return function(input, formulas.Fields(self))
+    def compute_with_fields(self: Any, input: Tensor) -> Tensor:
+        return function(formulas.Fields(self), input)
 
     members: dict[str, Any] = {
         "__init__": __init__,
         "__doc__": f"Of every element x: {row['documentation']}.",
         "__module__": __name__,
-        "compute": compute,
+        "compute": compute_with_fields if "self" in row["compute"] else function,
         # In place, does the derivative need the input that is gone?
         "derivative_reads_input": "restore" not in row,
     }
@@ -94,6 +96,7 @@ class Threshold(PointWise):
         inplace: overwrite the input.
     """
 
+    follows_compute = True
     threshold: float
     val: float
 
@@ -118,7 +121,9 @@ class Threshold(PointWise):
 
     @derived
     def updateOutput(self, input: Any) -> Any:
-        if not self.inplace or self.derivative_reads_input:
+        if not self.inplace:
+            return Module.updateOutput(self, input)
+        if self.derivative_reads_input:
             return super().updateOutput(input)
         input.detach().relu_()
         self._record = None

@@ -10,15 +10,6 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
 
 
-def as_leaf(tensor: Tensor) -> Tensor:
-    """A leaf on the same memory; one that wants a gradient when it can have one."""
-    leaf = tensor.detach()
-    try:
-        return leaf.requires_grad_()
-    except RuntimeError:  # integers have none
-        return leaf
-
-
 class Record:
     """Runs `compute(input, *parameters)` on leaves of its own, which share memory with the
     input and the parameters, and keeps the tape.
@@ -32,25 +23,21 @@ class Record:
     __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions")
 
     def __init__(self, input: Activation, parameters: list, compute: Callable, *extra: Any) -> None:
-        tape_input: Activation
-        if type(input) is Tensor:
-            tape_input = as_leaf(input)
-            self.inputs = [input]
-            self.leaves: list = [tape_input]
-        else:
-            self.inputs = nested.tensors_in(input)
-            self.leaves = [as_leaf(tensor) for tensor in self.inputs]
-            remaining = iter(self.leaves)
-            tape_input = nested.map_tensors(lambda _: next(remaining), input)
-        self.input_count = len(self.inputs)
         self.extra = extra
-        if parameters:
-            own = [None if p is None else p.detach().requires_grad_() for p in parameters]
-            self.leaves += own
-            self.output = compute(tape_input, *own, *extra)
-        else:
-            self.output = compute(tape_input, *extra)
-        self.versions = [tensor._version for tensor in self.inputs]
+        if type(input) is Tensor:
+            self.inputs = [input]
+            self.input_count = 1
+            leaves = self.leaves = _C.leaves_on([input, *parameters])
+            self.output = compute(*leaves, *extra)
+            self.versions = [input._version]
+            return
+        inputs = self.inputs = nested.tensors_in(input)
+        count = self.input_count = len(inputs)
+        leaves = self.leaves = _C.leaves_on(inputs + parameters)
+        remaining = iter(leaves)
+        tape_input = nested.map_tensors(lambda _: next(remaining), input)
+        self.output = compute(tape_input, *leaves[count:], *extra)
+        self.versions = [tensor._version for tensor in inputs]
 
     def input_became(self, *inputs: Tensor) -> None:
         """An in-place layer has changed its input: this is what backward will be given."""
@@ -79,24 +66,17 @@ class Record:
 
     def gradients(self, layer: Any, gradOutput: Activation, of_input: bool, of_rest: bool) -> list:
         """The gradient of every leaf, None where it is not asked for or there is none."""
-        leaves = self.leaves
+        wanted, split = self.leaves, self.input_count
+        if not of_input:
+            wanted = [None] * split + wanted[split:]
+        elif not of_rest:
+            wanted = wanted[:split] + [None] * (len(wanted) - split)
+        return self.gradients_of(wanted, layer, gradOutput)
+
+    def gradients_of(self, tensors: list, layer: Any, gradOutput: Activation) -> list:
+        """The gradients of tensors on the tape, None where there is none (or no tensor)."""
         outputs, gradients = match(layer, self.output, gradOutput)
-        split = self.input_count
-        places = [
-            i
-            for i, leaf in enumerate(leaves)
-            if leaf is not None and (of_input if i < split else of_rest) and leaf.requires_grad
-        ]
-        if not outputs or not places:
-            return [None] * len(leaves)
-        if len(places) == len(leaves):
-            return _C.run_backward(outputs, gradients, leaves, True, False, True)
-        result: list = [None] * len(leaves)
-        chosen = [leaves[i] for i in places]
-        found = _C.run_backward(outputs, gradients, chosen, True, False, True)
-        for place, gradient in zip(places, found, strict=True):
-            result[place] = gradient
-        return result
+        return _C.gradients_of(outputs, gradients, tensors)
 
 
 def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list, list]:

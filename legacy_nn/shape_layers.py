@@ -258,6 +258,8 @@ class CopyingLayer(ShapeLayer):
     """The base of layers whose output Torch7 copies, although it could be a view: what comes
     after may overwrite it."""
 
+    follows_compute = True
+
     @derived
     def updateOutput(self, input: Tensor) -> Tensor:
         self.output = super().updateOutput(input).clone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from operator import mul
 from typing import Any
 
 import relume as rl
@@ -26,9 +27,12 @@ class TableLayer(Module):
         self.gradInput = table([])
 
     def _elements(self, input: Activation, at_least: int = 1) -> list:
-        if not nested.is_table(input):
+        if type(input) is list:
+            values = input
+        elif nested.is_table(input):
+            values = elements(input)
+        else:
             raise TypeError(f"{self}: expected a table of tensors, got {nested.describe(input)}")
-        values = elements(input)
         if len(values) < at_least:
             raise ValueError(
                 f"{self}: expected a table of at least {at_least} elements, "
@@ -42,6 +46,7 @@ class Identity(Module):
     """Gives back its input, a tensor or a table."""
 
     parameter_names = ()
+    follows_compute = True
 
     def compute(self, input: Activation) -> Activation:
         return input
@@ -76,6 +81,7 @@ class CAddTable(TableLayer):
     [2.0, 2.0]
     """
 
+    follows_compute = True
     inplace = False
 
     def __init__(self, inplace: bool | None = None) -> None:
@@ -84,8 +90,10 @@ class CAddTable(TableLayer):
             self.inplace = inplace
 
     def compute(self, input: Activation) -> Tensor:
-        values = in_one_size(self, self._elements(input))
-        return reduce(lambda a, b: a + b, values)
+        total, *others = in_one_size(self, self._elements(input))
+        for value in others:
+            total = total + value
+        return total
 
     @derived
     def updateOutput(self, input: Activation) -> Tensor:
@@ -111,13 +119,22 @@ def in_one_size(layer: Any, values: list) -> list:
     first = values[0]
     if not isinstance(first, Tensor):
         return values
+    shape = first.shape
+    for value in values:
+        if not isinstance(value, Tensor) or value.shape != shape:
+            return reshaped(layer, values)
+    return values
+
+
+def reshaped(layer: Any, values: list) -> list:
+    """The tensors in the shape of the first; numbers as they are."""
+    first, shape = values[0], values[0].shape
     for value in values:
         if isinstance(value, Tensor) and value.numel() != first.numel():
             raise ValueError(
                 f"{layer}: the elements of the table must have one size, got "
                 f"{nested.describe(values)}"
             )
-    shape = first.shape
     return [
         value.reshape(shape) if isinstance(value, Tensor) and value.shape != shape else value
         for value in values
@@ -130,7 +147,7 @@ COMBINATIONS = [
     ("CDivTable", lambda values: values[0] / values[1], 2, "The first element over the second."),
     (
         "CMulTable",
-        lambda values: reduce(lambda a, b: a * b, values),
+        lambda values: reduce(mul, values),
         None,
         "The product of the elements of a table.",
     ),
@@ -226,6 +243,8 @@ class SelectTable(TableLayer):
     Args:
         index: counted from 1, from the end when negative; or a string key.
     """
+
+    follows_compute = True
 
     def __init__(self, index: int | str) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ def long_storage(sizes) -> rl.Storage:
 def sizes_of(sizes) -> list[int]:
     """Sizes given as numbers, a list, a Table or a LongStorage, as a list of int."""
     if isinstance(sizes, rl.Storage):
-        return [int(size) for size in sizes.tensor().tolist()] if len(sizes) else []
+        return list(map(int, sizes.tensor().tolist())) if len(sizes) else []
     if isinstance(sizes, rl.Tensor):
         return [int(size) for size in sizes.tolist()]
     if hasattr(sizes, "as_list"):

@@ -61,6 +61,38 @@ nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, b
   return list;
 }
 
+// New leaves on the memory of tensors, which want a gradient where they can have one.
+nb::list leaves_on(nb::list tensors) {
+  nb::list list;
+  for (Tensor& tensor : tensor_list(tensors, "tensors")) {
+    Tensor leaf;
+    if (tensor.defined()) {
+      leaf = alias(tensor);
+      leaf.body()->requires_grad = is_differentiable(leaf.dtype());
+    }
+    list.append(nb::steal(wrap(std::move(leaf))));
+  }
+  return list;
+}
+
+// The gradients of the inputs that want one, None for the others; the tape stays.
+nb::list gradients_of(nb::list outputs, nb::list gradients, nb::list inputs) {
+  const std::vector<Tensor> tensors = tensor_list(inputs, "inputs");
+  std::vector<std::size_t> places;
+  nb::list wanted, result;
+  for (std::size_t place = 0; place < tensors.size(); ++place) {
+    result.append(nb::none());
+    if (!tensors[place].defined() || !wants_gradient(tensors[place].body())) continue;
+    places.push_back(place);
+    wanted.append(inputs[place]);
+  }
+  if (places.empty() || nb::len(outputs) == 0) return result;
+  nb::list found = backward(outputs, gradients, wanted, true, false, true);
+  if (places.size() == tensors.size()) return found;
+  for (std::size_t i = 0; i < places.size(); ++i) result[places[i]] = found[i];
+  return result;
+}
+
 bool set_grad_enabled(bool enabled) {
   ThreadState& state = thread_state();
   return std::exchange(state.grad_mode, enabled && !state.inference_mode);
@@ -85,6 +117,10 @@ void bind_node(nb::module_& module);
 void bind_autograd(nb::module_& module) {
   module.def("run_backward", backward, nb::arg("outputs"), nb::arg("gradients"), nb::arg("inputs"),
              nb::arg("retain_graph"), nb::arg("create_graph"), nb::arg("allow_unused"));
+  module.def("leaves_on", leaves_on, nb::arg("tensors"),
+             "New leaves on the memory of tensors (or None), which want a gradient where they can have one.");
+  module.def("gradients_of", gradients_of, nb::arg("outputs"), nb::arg("gradients"), nb::arg("inputs"),
+             "Runs the tape, which stays; None for inputs that are None or want no gradient.");
   module.def("is_grad_enabled", [] { return thread_state().grad_mode; });
   module.def("set_grad_enabled", set_grad_enabled, "Sets the calling thread's grad mode and returns what it was.");
   module.def("is_inference_mode_enabled", [] { return thread_state().inference_mode; });

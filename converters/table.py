@@ -68,6 +68,15 @@ def unpacked(pairs: tuple[Any, ...]) -> dict[Any, Any]:
     return {key: value for key, value in entries if value is not None}
 
 
+def named(table: Table, name: str) -> Any:
+    """The value at a key that is a name, or None: `table.get(name)` where time counts.
+
+    >>> named(Table({"a": 1}), "a")
+    1
+    """
+    return table._hash.get(name)
+
+
 class Table:
     """A Lua table: any keys, identity instead of equality.
 
@@ -205,14 +214,6 @@ class Table:
         0
         """
         return self._find(key, default) if _may_be_key(key) else default
-
-    def named(self, name: str) -> Any:
-        """The value at a key that is a name, or None.
-
-        >>> Table({"a": 1}).named("a")
-        1
-        """
-        return self._hash.get(name)
 
     def keys(self) -> list[Any]:
         """All keys: 1, 2, ..., then the others in the order of the file or of insertion."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import relume as rl
 from relume import Tensor
-from relume.legacy_nn import nested, printing
+from relume.legacy_nn import nested, printing, released_gradients
 from relume.legacy_nn.counting import positive_dimension
 from relume.legacy_nn.errors import locate, name_layer, not_runnable
 from relume.legacy_nn.module import Module
@@ -30,12 +30,12 @@ class Container(Module):
 
     parameter_names = ()
     modules: list[Any]
-    _drops_grad_inputs: bool
+    _drops_grad_inputs: bool | None  # None: those that can be computed again
     _has_room: bool  # on Python's stack, for what is inside
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         self: Any = super().__new__(cls, *arguments, **named)
-        self._drops_grad_inputs = False
+        self._drops_grad_inputs = None
         self._has_room = False
         return self
 
@@ -159,8 +159,10 @@ class Container(Module):
     def keepGradInputs(self, keep: bool = True) -> Any:
         """Says whether the modules inside keep their `gradInput` after `backward`.
 
-        Torch7's do, which doubles the memory of a training step. With False each is let go as
-        soon as the module before it has used it; the network's own `gradInput` stays.
+        Torch7's do, which doubles the memory of a training step. Unless told otherwise, a network
+        lets large ones go when they have been used, and computes them again when somebody looks
+        at them. True keeps them all. With False each is let go for good as soon as the module
+        before it has used it; the network's own `gradInput` stays.
 
         >>> import relume as rl
         >>> from relume import legacy_nn as nn
@@ -176,8 +178,8 @@ class Container(Module):
 
     def _used_grad_input_of(self, module: Any) -> None:
         """The gradient that a module gave has been used."""
-        if self._drops_grad_inputs:
-            module.__dict__.pop("gradInput", None)
+        if self._drops_grad_inputs is not False:
+            released_gradients.release(module, bool(self._drops_grad_inputs))
 
     # ---- running one of them ----
 
@@ -216,6 +218,8 @@ class Sequential(Container):
     >>> net.forward(rl.zeros(3, 4, dtype=rl.float64)).shape
     (3, 2)
     """
+
+    repeats_backward = True
 
     def compute(self, input: Activation) -> Activation:
         for index in range(len(self.modules)):
@@ -261,7 +265,11 @@ class Sequential(Container):
         return gradOutput
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
-        self.gradInput = self._backwards("backward", input, gradOutput, scale)
+        call = released_gradients.begin(self, input, gradOutput)
+        try:
+            self.gradInput = self._backwards("backward", input, gradOutput, scale)
+        finally:
+            released_gradients.end(call)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
@@ -343,10 +351,14 @@ class Branches(Container):
         ]
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
-        gradients = self._for_each("backward", input, gradOutput, scale)
-        self.gradInput = self._merge_gradients(input, gradients)
-        for module in self.modules:
-            self._used_grad_input_of(module)
+        call = released_gradients.begin(self, input, gradOutput)
+        try:
+            gradients = self._for_each("backward", input, gradOutput, scale)
+            self.gradInput = self._merge_gradients(input, gradients)
+            for module in self.modules:
+                self._used_grad_input_of(module)
+        finally:
+            released_gradients.end(call)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
@@ -370,10 +382,14 @@ class Branches(Container):
 class ConcatTable(Branches):
     """Gives its input to every module; the output is the table of their outputs."""
 
+    repeats_backward = True
+
 
 @register("nn.ParallelTable")
 class ParallelTable(Branches):
     """Gives element i of its input to module i; the output is the table of their outputs."""
+
+    repeats_backward = True
 
     def _inputs(self, input: Activation) -> list[Activation]:
         inputs = nested.elements(input)
@@ -395,6 +411,8 @@ class Concat(Branches):
     Args:
         dimension: counted from 1.
     """
+
+    repeats_backward = True
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -428,6 +446,8 @@ class Parallel(Branches):
         inputDimension: along which the input is sliced, counted from 1.
         outputDimension: along which the outputs are joined, counted from 1.
     """
+
+    repeats_backward = True
 
     def __init__(self, inputDimension: int, outputDimension: int) -> None:
         super().__init__()

@@ -7,7 +7,7 @@ from typing import Any
 
 from relume import Tensor
 from relume.converters.table import Table
-from relume.legacy_nn import nested
+from relume.legacy_nn import nested, released_gradients
 from relume.legacy_nn.container import Container
 from relume.legacy_nn.errors import locate, not_runnable
 from relume.legacy_nn.graph_nodes import (
@@ -101,6 +101,7 @@ class gModule(Container):
     """
 
     __slots__ = ("_given", "_passed", "_steps", "_whole")
+    repeats_backward = True
     _given: list[Activation] | None  # the inputs of all nodes in the last forward
     _passed: tuple[Activation, list] | None  # or: the input, and what all nodes passed on
     _steps: list[Step] | None  # what is done, worked out when first asked for
@@ -327,7 +328,7 @@ class gModule(Container):
         if not isinstance(record, GraphRecord) or whole is None or not whole.is_of(record):
             self._keeps_tape = True
             return False
-        keeps = of_input and not self._drops_grad_inputs
+        keeps = of_input and not whole.releases(record, self._drops_grad_inputs)
         try:
             of_inputs, of_parameters, of_modules = whole.gradients(
                 record, gradOutput, keeps, scale is not None
@@ -341,9 +342,6 @@ class gModule(Container):
             self._set_grad_input(self._passed[0], of_inputs)
         if keeps:
             whole.set_grad_inputs(record, of_modules)
-        elif of_input:
-            for module in self.modules:
-                self._used_grad_input_of(module)
         if scale is not None:
             whole.accumulate(of_parameters, scale)
         return True
@@ -354,8 +352,12 @@ class gModule(Container):
             self._used_grad_input_of(module)
             return result
 
-        if not self._backward_at_once(input, gradOutput, True, scale):
-            self.gradInput = self._walk_backward(gradOutput, run)
+        call = released_gradients.begin(self, input, gradOutput)
+        try:
+            if not self._backward_at_once(input, gradOutput, True, scale):
+                self.gradInput = self._walk_backward(gradOutput, run)
+        finally:
+            released_gradients.end(call)
         return self.gradInput
 
     def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:

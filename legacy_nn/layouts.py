@@ -75,6 +75,8 @@ def saved_fields(module: Any) -> dict:
         for name, value in vars(module).items()
         if value is not None and not (name in left_out and value == left_out[name])
     ]
+    if getattr(module, "_released", None) and "gradInput" not in vars(module):
+        fields.append(("gradInput", module._released.empty(module)))
     for name, (position, function) in (module._lua_functions or {}).items():
         fields.insert(position, (name, function))
     return dict(fields)

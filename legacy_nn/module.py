@@ -29,6 +29,7 @@ from relume.legacy_nn.module_tree import ModuleTree
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.released_gradients import Released
 from relume.legacy_nn.rnn.module_methods import RecurrentMethods
 from relume.legacy_nn.tied_gradients import tie_gradient
 from relume.legacy_nn.training_methods import TrainingMethods
@@ -95,6 +96,7 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         "_lua_functions",
         "_origin",
         "_record",
+        "_released",
     )
 
     torch_typename = "nn.Module"
@@ -110,6 +112,7 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     _lua_functions: dict[str, Any] | None
     _gradients_from_file: bool
     _origin: str | None
+    _released: Released | None  # what became of gradInput
     _keeps_tape: bool  # in evaluation mode too: since backward was called there
 
     # Set for every subclass: which parts of the protocol it writes itself.
@@ -133,6 +136,7 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         self = object.__new__(cls)
         self._kept = None
         self._record = None
+        self._released = None
         self._lua_functions = None
         self._origin = None
         self._gradients_from_file = False
@@ -416,6 +420,8 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
 
     def __getattr__(self, name: str) -> Any:
         # Only for what is not there: files leave out what can be made again.
+        if name == "gradInput" and self._released is not None:
+            return self._released.look_at(self)
         if name in ("output", "gradInput"):
             value = new_empty(self.__dict__.get("_type"))
             self.__dict__[name] = value
@@ -576,6 +582,8 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     def clearState(self) -> Module:
         """Frees what forward and backward left behind; parameters stay."""
         self._record = None
+        if self._released is not None:
+            self.gradInput = self._released.empty(self)
         for name in ("output", "gradInput", *self.buffer_names):
             value = self.__dict__.get(name)
             if value is None:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from weakref import proxy
 
 from relume import _C, Tensor
-from relume.legacy_nn import nested
+from relume.converters.table import named
+from relume.legacy_nn import nested, released_gradients
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -165,7 +166,7 @@ class WholeGraph:
     @staticmethod
     def of(graph: Any) -> WholeGraph | None:
         """That of a gModule, when all its modules follow `compute`."""
-        modules = [step.data.named("module") for step in graph.steps()]
+        modules = [named(step.data, "module") for step in graph.steps()]
         if modules[graph._out_place()] is not None:
             return None
         for module in modules:
@@ -181,7 +182,7 @@ class WholeGraph:
         sources = [self.places[source] for source in step.sources] or [0]
         if is_shared:
             sources = [self._part(place, None) for place in sources]
-        module = step.data.named("module")
+        module = named(step.data, "module")
         takes: Any = sources if len(sources) > 1 else sources[0]
         if len(sources) > 1 and (module is None or step.select is not None):
             takes = self._call(None, sources).place
@@ -228,7 +229,7 @@ class WholeGraph:
         """Has the graph the same modules still, and do they follow `compute`?"""
         for step, call in self.runs:
             module = call.module
-            if step.data.named("module") is not module or not follows_compute(module):
+            if named(step.data, "module") is not module or not follows_compute(module):
                 return False
         return True
 
@@ -335,6 +336,13 @@ class WholeGraph:
                     wanted += nested.tensors_in(taken)
         found = record.gradients_of(wanted, self.graph, gradOutput)
         return found[:split], found[split:after], found[after:]
+
+    def releases(self, record: GraphRecord, drops: bool | None) -> bool:
+        """Do the modules go without their `gradInput`? As `Container.keepGradInputs` says."""
+        if drops is False:
+            return False
+        modules = [call.module for _, call in self.runs]
+        return released_gradients.release_all(modules, record.taken, bool(drops))
 
     def set_grad_inputs(self, record: GraphRecord, gradients: list) -> None:
         """Sets every module's `gradInput`, from the gradients of what all of them got."""

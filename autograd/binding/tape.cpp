@@ -61,13 +61,15 @@ nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, b
   return list;
 }
 
+const OpFunction detach{"detach"};
+
 // New leaves on the memory of tensors, which want a gradient where they can have one.
 nb::list leaves_on(nb::list tensors) {
   nb::list list;
   for (Tensor& tensor : tensor_list(tensors, "tensors")) {
     Tensor leaf;
     if (tensor.defined()) {
-      leaf = alias(tensor);
+      leaf = thread_state().tracing ? detach(tensor) : alias(tensor);  // a tracer has to hear of it
       leaf.body()->requires_grad = is_differentiable(leaf.dtype());
     }
     list.append(nb::steal(wrap(std::move(leaf))));

@@ -40,8 +40,6 @@ from comparison import legacy_models
 batch, size = int(sys.argv[2]), int(sys.argv[3])
 arrays = Arrays(lib)
 model = legacy_models.resnet18(lib)
-if lib.__name__ == "relume" and sys.argv[4] == "0":
-    model.net.keepGradInputs(False)
 x, targets = arrays.floats(batch, 3, size, size), arrays.integers(1000, batch) + 1
 def peak():
     return int(re.search("VmHWM:\\\\s*(\\\\d+)", open("/proc/self/status").read()).group(1)) / 1024
@@ -93,15 +91,11 @@ def cases(settings: Settings) -> Iterator[Case]:
 
 def measure(topic: Topic, settings: Settings) -> Iterator[Result]:
     yield from timed(cases)(topic, settings)
-    peaks = {
-        "ResNet-18 training step, batch 8, peak": 1,
-        "ResNet-18 training step, batch 8, peak, keepGradInputs(False)": 0,
-    }
     numbers = (2, 64) if settings.quick else (8, 224)
-    for label, keep in peaks.items():
-        if settings.wants(label):
-            values = [in_new_process(PEAK, name, *numbers, keep) for name in LIBRARIES]
-            yield Result(topic.name, label, "MB", *values, aim=1.0)
+    label = "ResNet-18 training step, batch 8, peak"
+    if settings.wants(label):
+        values = [in_new_process(PEAK, name, *numbers) for name in LIBRARIES]
+        yield Result(topic.name, label, "MB", *values, aim=1.0)
 
 
 TOPIC = Topic("legacy_nn", "Torch7's layers through forward and backward", measure, worst=0.9)

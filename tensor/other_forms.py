@@ -49,7 +49,7 @@ def _converted_first(name: str) -> Callable[..., Any]:
     """`f(input, dim, dtype)`: of the input in another type."""
 
     def converted(input: Tensor, dim: int, dtype: Any = None, **options: Any) -> Any:
-        if options or dtype is None:
+        if options or dtype is None or not isinstance(input, Tensor):
             return NotImplemented
         return _ops[name](input.to(dtype), dim)
 
@@ -79,6 +79,8 @@ def _scatter(
 
 
 def _scatter_in_place(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
+    if not isinstance(tensor, Tensor):
+        return NotImplemented
     # What the derivative needs of the input is kept in a copy.
     source = tensor.clone() if tensor.requires_grad else tensor
     result = _scatter(source, *arguments, **options)

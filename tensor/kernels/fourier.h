@@ -48,12 +48,23 @@ struct RealFourierPlan {
   std::vector<std::complex<T>> roots;  // exp(-2 pi i k / length)
 };
 
-// Transforms up to `lanes` lines of elements that lie `stride` apart, in place.
+// Lines of elements that lie a stride apart, and where their transforms go: the same place or another.
+template <class T>
+struct FourierLines {
+  const std::complex<T>* const* from;
+  std::complex<T>* const* to;
+  int count;
+  int64_t from_stride, to_stride;
+};
+
+// Transforms up to `lanes` lines at a time, and multiplies them by `scale`. Real lines are taken in
+// pairs as complex numbers, half as many; their spectrum has one number more than that.
 template <class T>
 struct FourierKernel {
   int lanes;
-  void (*transform)(const FourierPlan<T>& plan, std::complex<T>* const* lines, int count, int64_t stride,
-                    bool forward, T scale);
+  void (*transform)(const FourierPlan<T>& plan, const FourierLines<T>& lines, bool forward, T scale);
+  void (*real)(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale);
+  void (*real_inverse)(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale);
 };
 struct FourierKernels {
   FourierKernel<float> float32;

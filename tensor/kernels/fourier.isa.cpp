@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tensor/buffer.h"
+#include "tensor/transpose.h"
 
 namespace relume {
 namespace RELUME_ISA {
@@ -40,6 +41,7 @@ struct Numbers {
   Numbers times(T x, T y) const { return {re * x - im * y, re * y + im * x}; }
   Numbers times(const std::complex<T>& w) const { return times(w.real(), w.imag()); }
   Numbers times_i() const { return {-im, re}; }
+  Numbers conjugate() const { return {re, -im}; }
 };
 
 // What each radix does to the parts of one group, in place: their Fourier transform.
@@ -167,51 +169,165 @@ Numbers<T, lanes>* run_convolution(const FourierPlan<T>& plan, Numbers<T, lanes>
   return result;
 }
 
-// The backward transform is the forward one of the conjugate, conjugated.
+// Lines that lie so are the rows of a matrix, and their real and imaginary parts in turn its columns:
+// numbers for all lanes are its transpose.
+template <class Pointer>
+bool is_matrix(Pointer const* lines, int count, int lanes, int64_t stride) {
+  if (stride != 1 || count != lanes || lanes == 1) return false;
+  for (int lane = 1; lane < lanes; ++lane) {
+    if (lines[lane] != lines[0] + lane * (lines[1] - lines[0])) return false;
+  }
+  return true;
+}
+
 template <class T, int lanes>
-void transform_lanes(const FourierPlan<T>& plan, std::complex<T>* const* lines, int count, int64_t stride, bool forward,
-                     T scale) {
-  const int64_t memory = plan.memory();
-  Buffer<Numbers<T, lanes>> buffer(2 * memory + 1);
-  // Vectors want their own alignment.
-  const auto start = reinterpret_cast<std::uintptr_t>(buffer.data());
-  constexpr std::uintptr_t alignment = alignof(Numbers<T, lanes>);
-  auto* data = reinterpret_cast<Numbers<T, lanes>*>((start + alignment - 1) / alignment * alignment);
-  const T sign = forward ? T(1) : T(-1);
-  for (int64_t k = 0; k < plan.length; ++k) {
+void read_lines(const FourierLines<T>& lines, int64_t length, Numbers<T, lanes>* data) {
+  if (is_matrix(lines.from, lines.count, lanes, lines.from_stride)) {
+    const int64_t pitch = 2 * (lines.from[1] - lines.from[0]);
+    transpose_copy(sizeof(T), data, lanes, lines.from[0], pitch, 2 * length, lanes);
+    return;
+  }
+  for (int64_t k = 0; k < length; ++k) {
     T* const re = reinterpret_cast<T*>(&data[k].re);
     T* const im = reinterpret_cast<T*>(&data[k].im);
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::complex<T> x = lines[lane < count ? lane : 0][k * stride];
+      const std::complex<T> x = lines.from[lane < lines.count ? lane : 0][k * lines.from_stride];
       re[lane] = x.real();
-      im[lane] = x.imag() * sign;
+      im[lane] = x.imag();
     }
   }
-  const Numbers<T, lanes>* result = plan.convolution ? run_convolution<T, lanes>(plan, data, data + memory)
-                                                     : run_passes<T, lanes>(plan, data, data + memory);
-  for (int64_t k = 0; k < plan.length; ++k) {
-    const T* const re = reinterpret_cast<const T*>(&result[k].re);
-    const T* const im = reinterpret_cast<const T*>(&result[k].im);
-    for (int lane = 0; lane < count; ++lane) {
-      lines[lane][k * stride] = std::complex<T>(re[lane] * scale, im[lane] * (sign * scale));
+}
+
+template <class T, int lanes>
+void write_lines(const Numbers<T, lanes>* data, int64_t length, const FourierLines<T>& lines) {
+  if (is_matrix(lines.to, lines.count, lanes, lines.to_stride)) {
+    const int64_t pitch = 2 * (lines.to[1] - lines.to[0]);
+    transpose_copy(sizeof(T), lines.to[0], pitch, data, lanes, lanes, 2 * length);
+    return;
+  }
+  for (int64_t k = 0; k < length; ++k) {
+    const T* const re = reinterpret_cast<const T*>(&data[k].re);
+    const T* const im = reinterpret_cast<const T*>(&data[k].im);
+    for (int lane = 0; lane < lines.count; ++lane) {
+      lines.to[lane][k * lines.to_stride] = std::complex<T>(re[lane], im[lane]);
     }
   }
+}
+
+// Memory for the passes of a transform, and for one number more at the end of its result.
+template <class T, int lanes>
+class Workspace {
+ public:
+  explicit Workspace(const FourierPlan<T>& plan) : size_(plan.memory() + 1), buffer_(2 * size_ + 1) {}
+
+  Numbers<T, lanes>* data() const {
+    // Vectors want their own alignment.
+    const auto start = reinterpret_cast<std::uintptr_t>(buffer_.data());
+    constexpr std::uintptr_t alignment = alignof(Numbers<T, lanes>);
+    return reinterpret_cast<Numbers<T, lanes>*>((start + alignment - 1) / alignment * alignment);
+  }
+
+  // The transform of `data()`. The backward one is the forward one of the conjugate, conjugated.
+  Numbers<T, lanes>* run(const FourierPlan<T>& plan, bool forward, T scale) const {
+    Numbers<T, lanes>* const numbers = data();
+    for (int64_t k = 0; !forward && k < plan.length; ++k) numbers[k].im = -numbers[k].im;
+    Numbers<T, lanes>* const result = plan.convolution ? run_convolution<T, lanes>(plan, numbers, numbers + size_)
+                                                       : run_passes<T, lanes>(plan, numbers, numbers + size_);
+    if (scale == 1 && forward) return result;
+    const T imaginary_scale = forward ? scale : -scale;
+    for (int64_t k = 0; k < plan.length; ++k) result[k] = {result[k].re * scale, result[k].im * imaginary_scale};
+    return result;
+  }
+
+ private:
+  int64_t size_;
+  Buffer<Numbers<T, lanes>> buffer_;
+};
+
+template <class T, int lanes>
+void transform_lanes(const FourierPlan<T>& plan, const FourierLines<T>& lines, bool forward, T scale) {
+  const Workspace<T, lanes> workspace(plan);
+  read_lines<T, lanes>(lines, plan.length, workspace.data());
+  write_lines<T, lanes>(workspace.run(plan, forward, scale), plan.length, lines);
+}
+
+// ---- real lines ----
+
+// The spectrum of real numbers, from that of the complex ones that they make in pairs (`half` of them).
+template <class N, class T>
+void unpack(N* line, int64_t half, const std::vector<std::complex<T>>& roots) {
+  const N first = line[0];
+  const decltype(first.re) zero{};
+  line[0] = {first.re + first.im, zero};
+  line[half] = {first.re - first.im, zero};
+  for (int64_t k = 1; 2 * k <= half; ++k) {
+    const N a = line[k], b = line[half - k].conjugate();
+    const N even = (a + b) * T(0.5), odd = (a - b) * T(0.5);
+    const T x = roots[k].real(), y = roots[k].imag();
+    const N turned{odd.re * y + odd.im * x, odd.im * y - odd.re * x};  // -i w odd
+    line[k] = even + turned;
+    line[half - k] = (even - turned).conjugate();
+  }
+}
+
+// The inverse of that, times two.
+template <class N, class T>
+void pack(N* line, int64_t half, const std::vector<std::complex<T>>& roots) {
+  const auto first = line[0].re, last = line[half].re;
+  line[0] = {first + last, first - last};
+  for (int64_t k = 1; 2 * k <= half; ++k) {
+    const N a = line[k], b = line[half - k].conjugate();
+    const N even = a + b, odd = a - b;
+    const T x = roots[k].real(), y = roots[k].imag();
+    const N turned{odd.re * y - odd.im * x, odd.re * x + odd.im * y};  // i conj(w) odd
+    line[k] = even + turned;
+    line[half - k] = (even - turned).conjugate();
+  }
+}
+
+template <class T, int lanes>
+void real_lanes(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale) {
+  const int64_t half = plan.half->length;
+  const Workspace<T, lanes> workspace(*plan.half);
+  read_lines<T, lanes>(lines, half, workspace.data());
+  Numbers<T, lanes>* const result = workspace.run(*plan.half, true, scale);
+  unpack(result, half, plan.roots);
+  write_lines<T, lanes>(result, half + 1, lines);
+}
+
+template <class T, int lanes>
+void real_inverse_lanes(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale) {
+  const int64_t half = plan.half->length;
+  const Workspace<T, lanes> workspace(*plan.half);
+  read_lines<T, lanes>(lines, half + 1, workspace.data());
+  pack(workspace.data(), half, plan.roots);
+  write_lines<T, lanes>(workspace.run(*plan.half, false, scale), half, lines);
 }
 
 template <class T>
 constexpr int kLanes = kVectorBytes / sizeof(T);
 
 template <class T>
-void transform(const FourierPlan<T>& plan, std::complex<T>* const* lines, int count, int64_t stride, bool forward,
-               T scale) {
-  count == 1 ? transform_lanes<T, 1>(plan, lines, count, stride, forward, scale)
-             : transform_lanes<T, kLanes<T>>(plan, lines, count, stride, forward, scale);
+void transform(const FourierPlan<T>& plan, const FourierLines<T>& lines, bool forward, T scale) {
+  lines.count == 1 ? transform_lanes<T, 1>(plan, lines, forward, scale)
+                   : transform_lanes<T, kLanes<T>>(plan, lines, forward, scale);
 }
+template <class T>
+void real(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale) {
+  lines.count == 1 ? real_lanes<T, 1>(plan, lines, scale) : real_lanes<T, kLanes<T>>(plan, lines, scale);
+}
+template <class T>
+void real_inverse(const RealFourierPlan<T>& plan, const FourierLines<T>& lines, T scale) {
+  lines.count == 1 ? real_inverse_lanes<T, 1>(plan, lines, scale) : real_inverse_lanes<T, kLanes<T>>(plan, lines, scale);
+}
+
+template <class T>
+constexpr FourierKernel<T> kKernel{kLanes<T>, transform<T>, real<T>, real_inverse<T>};
 
 }  // namespace
 
 extern const FourierKernels fourier_kernels;
-const FourierKernels fourier_kernels{{kLanes<float>, transform<float>}, {kLanes<double>, transform<double>}};
+const FourierKernels fourier_kernels{kKernel<float>, kKernel<double>};
 
 }  // namespace RELUME_ISA
 }  // namespace relume

@@ -49,27 +49,36 @@ void for_line_ranges(const Lines& lines, Function&& function) {
                function);
 }
 
-// The first `plan.length` elements of every line, in place.
-template <class T>
-void transform_lines(const FourierPlan<T>& plan, std::complex<T>* data, const Lines& lines, bool forward, T scale) {
-  const FourierKernel<T>& kernel = fourier_kernel<T>();
-  for_line_ranges(lines, [&](int64_t begin, int64_t end) {
-    std::complex<T>* starts[kMostLanes];
+// Calls run(FourierLines) on groups of as many lines as the kernel takes.
+template <class T, class Run>
+void for_line_groups(const std::complex<T>* from, const Lines& from_lines, std::complex<T>* to, const Lines& to_lines,
+                     const Run& run) {
+  const int lanes = fourier_kernel<T>().lanes;
+  for_line_ranges(to_lines, [&](int64_t begin, int64_t end) {
+    const std::complex<T>* from_starts[kMostLanes];
+    std::complex<T>* to_starts[kMostLanes];
     while (begin < end) {
-      const int count = static_cast<int>(std::min<int64_t>(kernel.lanes, end - begin));
-      for (int i = 0; i < count; ++i) starts[i] = data + lines.start(begin + i);
-      kernel.transform(plan, starts, count, lines.stride, forward, scale);
+      const int count = static_cast<int>(std::min<int64_t>(lanes, end - begin));
+      for (int i = 0; i < count; ++i) {
+        from_starts[i] = from + from_lines.start(begin + i);
+        to_starts[i] = to + to_lines.start(begin + i);
+      }
+      run(FourierLines<T>{from_starts, to_starts, count, from_lines.stride, to_lines.stride});
       begin += count;
     }
   });
 }
 
+// Both are contiguous; they may be the same.
 template <class T>
-void transform_dim(const Tensor& tensor, int dim, bool forward, double scale) {
-  const Lines lines(tensor.shape(), dim);
+void transform_dim(const Tensor& input, const Tensor& result, int dim, bool forward, double scale) {
+  const Lines lines(result.shape(), dim);
   if (lines.length == 0 || lines.count == 0) return;
   const auto plan = FourierPlan<T>::of_length(lines.length);
-  transform_lines(*plan, tensor.data_as<std::complex<T>>(), lines, forward, static_cast<T>(scale));
+  for_line_groups<T>(input.data_as<std::complex<T>>(), lines, result.data_as<std::complex<T>>(), lines,
+                     [&](const FourierLines<T>& group) {
+                       fourier_kernel<T>().transform(*plan, group, forward, static_cast<T>(scale));
+                     });
 }
 
 template <class Function>
@@ -98,13 +107,14 @@ void fft_complex_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   const DType dtype = transform_dtype(call);
   const Tensor result = empty(input.shape(), dtype);
-  copy(result, input);
+  Tensor current = contiguous_copy_if_needed(as_type(input, dtype));
   double scale = call.real(2);
   for (int64_t given : call.integers(1)) {
     const int dim = wrap_dim(given, input.ndim());
     check(input.ndim() > 0, "a tensor without dimensions cannot be transformed");
     check_length(call, input.size(dim));
-    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(result, dim, call.boolean(3), scale); });
+    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(current, result, dim, call.boolean(3), scale); });
+    current = result;
     scale = 1;
   }
   check(call.integers(1).count > 0, "fft_complex(): at least one dimension must be given");
@@ -113,49 +123,32 @@ void fft_complex_cpu(Call& call) {
 
 // ---- real input ----
 
-// The transform of a real line of even length n, from that of its elements taken in pairs as
-// complex numbers (n / 2 of them).
-template <class T>
-void unpack_line(std::complex<T>* line, int64_t stride, int64_t half, const std::vector<std::complex<T>>& roots) {
-  const std::complex<T> first = line[0];
-  line[0] = first.real() + first.imag();
-  line[half * stride] = first.real() - first.imag();
-  for (int64_t k = 1; 2 * k <= half; ++k) {
-    const std::complex<T> a = line[k * stride], b = std::conj(line[(half - k) * stride]);
-    const std::complex<T> even = (a + b) * T(0.5), odd = (a - b) * T(0.5);
-    const std::complex<T> w = roots[k];
-    // -i w odd
-    const std::complex<T> turned(odd.real() * w.imag() + odd.imag() * w.real(),
-                                 odd.imag() * w.imag() - odd.real() * w.real());
-    line[k * stride] = even + turned;
-    line[(half - k) * stride] = std::conj(even - turned);
-  }
+// Lines of real numbers side by side are lines of half as many complex ones.
+Lines paired(Lines lines) {
+  lines.length /= 2;
+  return lines;
 }
-
 template <class T>
 void real_even(const Tensor& input, const Tensor& result, int dim, T scale) {
   const Lines from(input.shape(), dim), to(result.shape(), dim);
-  const int64_t half = from.length / 2;
   const T* source = input.data_as<T>();
   std::complex<T>* target = result.data_as<std::complex<T>>();
+  const auto plan = RealFourierPlan<T>::of_length(from.length);
+  const auto run = [&](const FourierLines<T>& group) { fourier_kernel<T>().real(*plan, group, scale); };
+  if (from.stride == 1) {
+    return for_line_groups(reinterpret_cast<const std::complex<T>*>(source), paired(from), target, to, run);
+  }
+  const int64_t half = from.length / 2;
   for_line_ranges(to, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* x = source + from.start(i);
       std::complex<T>* y = target + to.start(i);
-      if (from.stride == 1 && to.stride == 1) {
-        std::copy_n(x, 2 * half, reinterpret_cast<T*>(y));
-        continue;
-      }
       for (int64_t k = 0; k < half; ++k) {
         y[k * to.stride] = {x[2 * k * from.stride], x[(2 * k + 1) * from.stride]};
       }
     }
   });
-  const auto plan = RealFourierPlan<T>::of_length(from.length);
-  transform_lines(*plan->half, target, to, true, scale);
-  for_line_ranges(to, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) unpack_line(target + to.start(i), to.stride, half, plan->roots);
-  });
+  for_line_groups<T>(target, to, target, to, run);
 }
 
 void fft_real_cpu(Call& call) {
@@ -170,7 +163,7 @@ void fft_real_cpu(Call& call) {
   if (length % 2 != 0) {
     const Tensor whole = empty(input.shape(), dtype);
     copy(whole, input);
-    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(whole, dim, true, call.real(2)); });
+    visit_parts(dtype, [&](auto zero) { transform_dim<decltype(zero)>(whole, whole, dim, true, call.real(2)); });
     copy(call.output(0, shape, dtype), narrow_view(whole, dim, 0, shape[dim]));
     return;
   }
@@ -185,42 +178,25 @@ void fft_real_cpu(Call& call) {
 
 // ---- real output ----
 
-// The inverse of unpack_line, times two.
-template <class T>
-void pack_line(std::complex<T>* line, int64_t stride, int64_t half, const std::vector<std::complex<T>>& roots) {
-  const T first = line[0].real(), last = line[half * stride].real();
-  line[0] = {first + last, first - last};
-  for (int64_t k = 1; 2 * k <= half; ++k) {
-    const std::complex<T> a = line[k * stride], b = std::conj(line[(half - k) * stride]);
-    const std::complex<T> even = a + b, odd = a - b, w = roots[k];
-    // i conj(w) odd
-    const std::complex<T> turned(odd.real() * w.imag() - odd.imag() * w.real(),
-                                 odd.real() * w.real() + odd.imag() * w.imag());
-    line[k * stride] = even + turned;
-    line[(half - k) * stride] = std::conj(even - turned);
-  }
-}
-
-// `spectrum` has length / 2 + 1 elements along the dimension, and is overwritten.
+// `spectrum` has length / 2 + 1 elements along the dimension.
 template <class T>
 void real_inverse_even(const Tensor& spectrum, const Tensor& result, int dim, T scale) {
   const Lines from(spectrum.shape(), dim), to(result.shape(), dim);
-  const int64_t half = to.length / 2;
-  std::complex<T>* data = spectrum.data_as<std::complex<T>>();
+  const std::complex<T>* data = spectrum.data_as<std::complex<T>>();
   T* target = result.data_as<T>();
   const auto plan = RealFourierPlan<T>::of_length(to.length);
-  for_line_ranges(from, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) pack_line(data + from.start(i), from.stride, half, plan->roots);
-  });
-  transform_lines(*plan->half, data, from, false, scale);
+  const auto run = [&](const FourierLines<T>& group) { fourier_kernel<T>().real_inverse(*plan, group, scale); };
+  if (to.stride == 1) {
+    return for_line_groups(data, from, reinterpret_cast<std::complex<T>*>(target), paired(to), run);
+  }
+  const Tensor pairs = empty(spectrum.shape(), spectrum.dtype());
+  std::complex<T>* const paired_data = pairs.data_as<std::complex<T>>();
+  for_line_groups(data, from, paired_data, from, run);
+  const int64_t half = to.length / 2;
   for_line_ranges(from, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const std::complex<T>* x = data + from.start(i);
+      const std::complex<T>* x = paired_data + from.start(i);
       T* y = target + to.start(i);
-      if (from.stride == 1 && to.stride == 1) {
-        std::copy_n(reinterpret_cast<const T*>(x), 2 * half, y);
-        continue;
-      }
       for (int64_t k = 0; k < half; ++k) {
         y[2 * k * to.stride] = x[k * from.stride].real();
         y[(2 * k + 1) * to.stride] = x[k * from.stride].imag();
@@ -258,13 +234,13 @@ void fft_real_inverse_cpu(Call& call) {
     visit_parts(dtype, [&](auto zero) {
       using T = decltype(zero);
       mirror<T>(whole, dim);
-      transform_dim<T>(whole, dim, false, call.real(3));
+      transform_dim<T>(whole, whole, dim, false, call.real(3));
     });
     copy(call.output(0, shape, real_type(dtype)), whole);
     return;
   }
-  const Tensor spectrum = empty(input.shape(), dtype), result = empty(shape, real_type(dtype));
-  copy(spectrum, input);
+  const Tensor spectrum = contiguous_copy_if_needed(as_type(input, dtype));
+  const Tensor result = empty(shape, real_type(dtype));
   visit_parts(dtype, [&](auto zero) {
     using T = decltype(zero);
     real_inverse_even<T>(spectrum, result, dim, static_cast<T>(call.real(3)));

@@ -96,7 +96,7 @@ void plan_convolution(FourierPlan<T>& plan) {
     square = (square + 2 * j + 1) % (2 * n);
   }
   std::complex<double>* const line = kernel.data();
-  best_fourier_kernels().float64.transform(*FourierPlan<double>::of_length(wide), &line, 1, 1, true,
+  best_fourier_kernels().float64.transform(*FourierPlan<double>::of_length(wide), {&line, &line, 1, 1, 1}, true,
                                            1.0 / static_cast<double>(wide));
   plan.chirp_transform.assign(kernel.begin(), kernel.end());
 }

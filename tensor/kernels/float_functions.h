@@ -109,6 +109,40 @@ inline float tan(float x) {
   return static_cast<float>((odd ? -cosine : sine) / (odd ? sine : cosine));
 }
 
+constexpr float kHalfPi = 1.57079637f, kHalfPiRest = -4.37113883e-08f;
+
+// asin(x) for |x| <= 0.55, where `square` is x^2; beyond, by half the angle, which is then below 1/2.
+inline float asin_near_zero(float x, float square) {
+  return x + x * square * polynomial(square, 5.076638386e-02f, 1.881533475e-02f, 4.661551020e-02f,
+                                     7.485760713e-02f, 1.666699581e-01f);
+}
+// acos(x) for 0.55 <= x <= 1; not a number beyond.
+inline float acos_near_one(float x) {
+  const float square = 0.5f * (1 - x);
+  return 2 * asin_near_zero(__builtin_sqrtf(square), square);
+}
+inline float asin(float x) {
+  const float size = __builtin_fabsf(x);
+  const float near_one = kHalfPi - (acos_near_one(size) - kHalfPiRest);
+  return size <= 0.55f ? asin_near_zero(x, x * x) : __builtin_copysignf(near_one, x);
+}
+inline float acos(float x) {
+  const float size = __builtin_fabsf(x), outer = acos_near_one(size);
+  const float turned = 2 * kHalfPi - (outer - 2 * kHalfPiRest);
+  const float middle = kHalfPi - (asin_near_zero(x, x * x) - kHalfPiRest);
+  return size <= 0.55f ? middle : x < 0 ? turned : outer;
+}
+inline float atan(float x) {
+  const float size = __builtin_fabsf(x);
+  const bool steep = size > 1;
+  const float t = steep ? 1 / size : size, square = t * t;
+  const float angle =
+      t + t * square * polynomial(square, -1.793622798e-03f, 1.091461075e-02f, -3.117785544e-02f, 5.795760349e-02f,
+                                  -8.403450927e-02f, 1.095218599e-01f, -1.426424172e-01f, 1.999854829e-01f,
+                                  -3.333329909e-01f);
+  return __builtin_copysignf(steep ? kHalfPi - (angle - kHalfPiRest) : angle, x);
+}
+
 // By the logarithm of |base|; the special cases are those of IEEE 754.
 inline float pow(float base, float exponent) {
   const double size = __builtin_fabs(static_cast<double>(base)), wide = exponent;

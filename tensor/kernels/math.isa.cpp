@@ -36,10 +36,21 @@ RELUME_OWN(Erf, erf)
 RELUME_LIBRARY(LibrarySin, sin)
 RELUME_LIBRARY(LibraryCos, cos)
 RELUME_LIBRARY(LibraryTan, tan)
-RELUME_LIBRARY(Asin, asin)
-RELUME_LIBRARY(Acos, acos)
-RELUME_LIBRARY(Atan, atan)
 #undef RELUME_LIBRARY
+
+// Functions of which only that for float is our own.
+#define RELUME_OWN_FOR_FLOAT(Name, function)                               \
+  template <class T>                                                       \
+  struct Name {                                                            \
+    T operator()(T x) const {                                              \
+      if constexpr (std::is_same_v<T, float>) return math::function(x);    \
+      return __builtin_##function(x);                                      \
+    }                                                                      \
+  };
+RELUME_OWN_FOR_FLOAT(Asin, asin)
+RELUME_OWN_FOR_FLOAT(Acos, acos)
+RELUME_OWN_FOR_FLOAT(Atan, atan)
+#undef RELUME_OWN_FOR_FLOAT
 
 // Large angles are left to the library.
 template <template <class> class Function, template <class> class Library>
@@ -73,8 +84,6 @@ template <>
 struct Tan<float> : Trigonometric<OwnTan, LibraryTan> {};
 
 // Loops that only call the C library gain nothing from another instruction set.
-using LibraryTypes = std::conditional_t<kIsBaseline, FloatingTypes, Types<>>;
-// The same where only float has a function of our own.
 using FloatOnly = std::conditional_t<kIsBaseline, FloatingTypes, Types<float>>;
 
 }  // namespace
@@ -91,9 +100,9 @@ void add_math_loops(LoopTable& table) {
   fill<Sin, 1>(table, Function::sin, FloatOnly{});
   fill<Cos, 1>(table, Function::cos, FloatOnly{});
   fill<Tan, 1>(table, Function::tan, FloatOnly{});
-  fill<Asin, 1>(table, Function::asin, LibraryTypes{});
-  fill<Acos, 1>(table, Function::acos, LibraryTypes{});
-  fill<Atan, 1>(table, Function::atan, LibraryTypes{});
+  fill<Asin, 1>(table, Function::asin, FloatOnly{});
+  fill<Acos, 1>(table, Function::acos, FloatOnly{});
+  fill<Atan, 1>(table, Function::atan, FloatOnly{});
   fill<Sinh, 1>(table, Function::sinh, FloatOnly{});
   fill<Cosh, 1>(table, Function::cosh, FloatOnly{});
   fill<Erf, 1>(table, Function::erf, FloatOnly{});

@@ -54,14 +54,27 @@ def close(got, expected, accuracy, dtype="float64"):
             np.testing.assert_allclose(got, expected.astype(dtype), rtol=3e-7, atol=1e-38)
 
 
-def test_erf_of_floats_is_right_to_a_unit_in_the_last_place():
-    every_size = np.arange(0, 0x7F800000, 9973, dtype="uint32").view("float32")
-    x = np.concatenate([every_size, np.linspace(0, 4.2, 300_001, dtype="float32")])
-    exact = special.erf(x.astype("float64"))
-    got = rl.erf(rl.from_numpy(x)).numpy()
-    unit = np.spacing(exact.astype("float32"))
-    assert np.max(np.abs(got - exact) / unit) < 1.25
-    np.testing.assert_array_equal(rl.erf(rl.from_numpy(-x)).numpy(), -got)
+@pytest.mark.parametrize(
+    "name, exact, largest, units",
+    [
+        ("erf", special.erf, np.inf, 1.25),
+        ("asin", np.arcsin, 1.0, 1.75),
+        ("acos", np.arccos, 1.0, 1.5),
+        ("atan", np.arctan, np.inf, 1.75),
+    ],
+)
+def test_functions_of_floats_in_units_of_the_last_place(name, exact, largest, units):
+    sizes = np.arange(0, 0x7F800000, 9973, dtype="uint32").view("float32")
+    sizes = np.concatenate([sizes, np.linspace(0, 4.2, 300_001, dtype="float32"), [1, np.inf]])
+    sizes = sizes[sizes <= largest].astype("float32")
+    x = np.concatenate([sizes, -sizes])
+    expected = exact(x.astype("float64"))
+    got = getattr(rl, name)(rl.from_numpy(x)).numpy()
+    unit = np.spacing(np.abs(expected).astype("float32"))
+    assert np.max(np.abs(got - expected) / unit) < units
+    assert np.array_equal(np.signbit(got), np.signbit(expected))
+    outside = rl.tensor([np.nan] if largest == np.inf else [np.nan, 1.0000001, -1.5, np.inf])
+    assert np.isnan(getattr(rl, name)(outside).numpy()).all()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from relume.converters.graph.merging import check_same, merge
@@ -60,8 +61,20 @@ class Traces:
             if axis.is_spatial and rows_of(run) != rows_of(self.first):
                 continue  # pixels became samples: it runs, but that is no meaning of a size
             taken.update(axis.places)
+            axis = self.named_by_layers(axis, run)
             self.axes.append(axis)
             self.runs[axis.name], self.sizes[axis.name] = run, size
+
+    def named_by_layers(self, axis: Axis, run: Recording) -> Axis:
+        """An axis of sequences is what the recurrent layers take it for."""
+        name = axis.name
+        for role, what in (("steps", "length"), ("batch", "batch")):
+            for node, other in zip(self.first.nodes, run.nodes, strict=True):
+                if "steps" in node.arguments and node.arguments[role] != other.arguments[role]:
+                    name = what
+        while name in self.runs:
+            name += "_"
+        return replace(axis, name=name)
 
     def graph(self, without: Sequence[str] = ()) -> Graph:
         """The graph.

@@ -90,7 +90,7 @@ def with_other_values(inputs: Any) -> Iterator[Any]:
         values = tensor.numpy()
         if values.dtype.kind == "f" and not np.all(values == np.round(values)):
             return rl.tensor((values * factor).astype(values.dtype))
-        return rl.tensor(np.ascontiguousarray(values.reshape(-1)[::-1].reshape(values.shape)))
+        return rl.tensor(values.reshape(-1)[::-1].reshape(values.shape).copy())
 
     def negative(tensor: Tensor) -> Tensor:
         return scaled(tensor, -0.6)
@@ -99,7 +99,7 @@ def with_other_values(inputs: Any) -> Iterator[Any]:
         return scaled(tensor, 0.9)
 
     def reordered(tensor: Tensor) -> Tensor:
-        return rl.tensor(np.ascontiguousarray(tensor.numpy()[::-1])) if tensor.ndim else tensor
+        return rl.tensor(tensor.numpy()[::-1].copy()) if tensor.ndim else tensor
 
     for change in (negative, smaller, reordered):
         yield nested.map_tensors(change, inputs)

@@ -53,9 +53,12 @@ def run(path: Path, inputs: Arrays) -> list[np.ndarray]:
 
 
 def feeds_of(model: onnx.ModelProto, inputs: Arrays) -> dict[str, np.ndarray]:
-    """Arrays by the names of the inputs, in their types."""
+    """Arrays by the names of the inputs, in their types. Numbers in tables are in the model."""
     feeds = {}
-    for given, array in zip(model.graph.input, flatten(inputs), strict=True):
+    arrays = flatten(inputs)
+    if len(arrays) > len(model.graph.input):
+        arrays = [array for array in arrays if array.ndim]
+    for given, array in zip(model.graph.input, arrays, strict=True):
         kind = onnx.helper.tensor_dtype_to_np_dtype(given.type.tensor_type.elem_type)
         feeds[given.name] = array.astype(kind)
     return feeds

@@ -203,3 +203,12 @@ def test_axes_can_be_fixed_afterwards():
     traces = Traces(nn.Tanh(), rl.rand(2, 3))
     assert shapes_of(traces.graph().inputs) == [("batch", "features")]
     assert shapes_of(traces.graph(without=["features"]).inputs) == [("batch", "3")]
+
+
+def test_axes_of_sequences_are_named_by_the_layers_that_take_them():
+    graph = trace(nn.SeqLSTM(3, 4).float(), rl.rand(5, 2, 3))
+    assert shapes_of(graph.inputs) == [("length", "batch", "3")]
+    batch_first = nn.SeqLSTM(3, 4).float()
+    batch_first.batchfirst = True
+    graph = trace(batch_first, rl.rand(2, 5, 3))
+    assert shapes_of(graph.inputs) == [("batch", "length", "3")]

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from relume.bridge.comparison import Difference, Report
-from relume.bridge.errors import LuaError
+from relume.bridge.errors import LuaError, LuaTimeout
 from relume.bridge.layers import LuaLayer
 from relume.bridge.porting import check, swap
 from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
@@ -23,6 +23,7 @@ __all__ = [
     "LuaLayer",
     "LuaObject",
     "LuaTable",
+    "LuaTimeout",
     "Report",
     "check",
     "swap",

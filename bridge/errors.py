@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["LuaError"]
+__all__ = ["LuaError", "LuaTimeout"]
 
 
 class LuaError(RuntimeError):
@@ -37,6 +37,23 @@ class LuaError(RuntimeError):
         if not self.lua_traceback:
             return told
         return f"{told}\nLua stack:\n{self.lua_traceback}"
+
+
+class LuaTimeout(LuaError):
+    """Lua code was stopped because it took longer than it was given.
+
+    >>> import relume as rl
+    >>> with rl.bridge.Lua() as lua:
+    ...     try:
+    ...         lua.execute("while true do end", time_limit=0.1)
+    ...     except rl.bridge.LuaTimeout as error:
+    ...         print(error.message)
+    Lua code was stopped after its time limit of 0.1 s
+    """
+
+    def __init__(self, limit: float, lua_traceback: str = ""):
+        message = f"Lua code was stopped after its time limit of {limit:g} s"
+        super().__init__(message, message, lua_traceback)
 
 
 def note_lua_stack(error: BaseException, stack: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib
 import os
 import sys
 import threading
 import traceback
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from lupa import luajit21
 import relume as rl
 from relume import _C
 from relume.bridge.crossing import Handle, decode, decode_all, encode_all
-from relume.bridge.errors import LuaError, note_lua_stack
+from relume.bridge.errors import LuaError, LuaTimeout, note_lua_stack
 from relume.bridge.proxies import LuaTable
 from relume.converters import t7
 
@@ -43,6 +46,10 @@ class Lua:
     A runtime may be used from several threads, one at a time; runtimes of their own run side
     by side.
 
+    Args:
+        interruptible: Ctrl-C and time limits stop compiled loops too, which then take some
+            nanoseconds more per turn. Of several runtimes the first one alive can have this.
+
     >>> import relume as rl
     >>> lua = rl.bridge.Lua()
     >>> x = rl.zeros(3, dtype=rl.float64)
@@ -54,7 +61,7 @@ class Lua:
     >>> lua.close()
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, interruptible: bool = True) -> None:
         runtime = luajit21.LuaRuntime(
             unpack_returned_tuples=True,
             encoding=None,
@@ -70,31 +77,41 @@ class Lua:
         self._graph_functions = {
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
         }
+        self._limit = 0.0  # seconds, of the call under way
+        self._place = -1  # among the runtimes that can be stopped
+        self._depth = bytearray(1)  # calls into Lua that are under way
         self._interrupt: BaseException | None = None
         self._defined: set[str] = set()  # classes that Lua code has defined
         self._made_classes: dict[str, type] = {}
         self._kept: dict[int, list[Any]] = {}
         self._returned: dict[int, Any] = {}
         _install_callbacks(bridge[b"python"], self)
+        self._place = self._watch(bridge, interruptible)
         self.require("torch")
 
     # ---- running ----
 
-    def execute(self, source: str | bytes, *args: Any) -> Any:
+    def execute(self, source: str | bytes, *args: Any, time_limit: float | None = None) -> Any:
         """Runs Lua source; `args` are its `...`.
+
+        Args:
+            source: statements.
+            time_limit: seconds after which the code is stopped, compiled loops too.
 
         Returns:
             What the chunk returns: None, a value, or a tuple of several.
 
         Raises:
             LuaError: the source has a mistake, or raised an error.
+            LuaTimeout: (a LuaError) it took longer than `time_limit`.
             Exception: of a Python function that the source called, unchanged.
 
         >>> lua = rl.bridge.Lua()
         >>> lua.execute("local a, b = ...; return b, a", 1, 2)
         (2, 1)
         """
-        return self._run_chunk(self._compile(source, '=[string "execute"]'), args)
+        with self._limited(time_limit):
+            return self._run_chunk(self._compile(source, '=[string "execute"]'), args)
 
     def eval(self, expression: str | bytes) -> Any:
         """The value of a Lua expression (several, separated by commas: a tuple).
@@ -106,8 +123,12 @@ class Lua:
             expression = expression.encode()
         return self._run_chunk(self._compile(b"return " + expression, '=[string "eval"]'), ())
 
-    def run(self, path: str | os.PathLike[str], *args: Any) -> Any:
+    def run(self, path: str | os.PathLike[str], *args: Any, time_limit: float | None = None) -> Any:
         """Runs a Lua file; `args` are its `...` and its global `arg`.
+
+        Args:
+            path: the file.
+            time_limit: seconds after which it is stopped.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -116,7 +137,8 @@ class Lua:
             raise FileNotFoundError(f"there is no Lua file at {os.fspath(path)!r}")
         name = os.fspath(path)
         self._operate("set_arguments", name, *args)
-        return self._run_chunk(self._operate("load_file", name)._reference, args)
+        with self._limited(time_limit):
+            return self._run_chunk(self._operate("load_file", name)._reference, args)
 
     def require(self, name: str) -> Any:
         """What Lua's `require(name)` returns, such as the table of a package.
@@ -146,6 +168,7 @@ class Lua:
         runtime, self._runtime = self._runtime, None
         if runtime is None:
             return
+        self._end_watch()
         self._operations["close"]()
         self._operations = {}
         self._graph_functions = {}
@@ -209,6 +232,24 @@ class Lua:
             self._made_classes[typename] = make_class(self, typename)
         return self._made_classes[typename]
 
+    def _watch(self, bridge: Any, interruptible: bool) -> int:
+        """Lets Ctrl-C and time limits stop what runs here."""
+        address = ctypes.addressof(ctypes.c_char.from_buffer(self._depth))
+        return _C.watch_lua(
+            luajit21.__file__, int(bridge[b"begin_watch"](interruptible), 16), address
+        )
+
+    def _end_watch(self) -> None:
+        """Before the runtime goes: LuaJIT's profiler must not look at it any more."""
+        place, self._place = self._place, -1
+        if place >= 0:
+            _C.forget_lua(place)
+            self._operations["end_watch"]()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # the interpreter may be ending
+            self._end_watch()
+
     def _keep_alive(self, value: Any) -> None:
         """Holds a temporary of this thread until Lua has taken a reference of its own."""
         self._kept.setdefault(threading.get_ident(), []).append(value)
@@ -255,11 +296,24 @@ class Lua:
         """Calls a Lua function; returns kinds and what lupa carried, errors raised."""
         if self._runtime is None:
             raise RuntimeError("this Lua runtime is closed")
-        if args:
-            kinds, carried = encode_all(self, args)
-            answer = self._invoke(function, kinds, *carried)
-        else:
-            answer = self._invoke(function)
+        depth = self._depth
+        depth[0] += 1
+        try:
+            if args:
+                kinds, carried = encode_all(self, args)
+                answer = self._invoke(function, kinds, *carried)
+            else:
+                answer = self._invoke(function)
+        except luajit21.LuaError as error:  # raised outside of what Lua code itself guards
+            reason = _C.resume_lua(self._place)
+            if not reason:
+                raise
+            raise self._stopped(reason, str(error)) from None
+        except BaseException:  # Ctrl-C, as soon as Lua is stopped
+            _C.resume_lua(self._place)
+            raise
+        finally:
+            depth[0] -= 1
         if self._kept:
             self._kept.pop(threading.get_ident(), None)
         if self._returned:
@@ -274,10 +328,49 @@ class Lua:
             raise self._error_from(*answer[1:])
         return kinds, answer[1:]
 
+    @contextlib.contextmanager
+    def _limited(self, seconds: float | None) -> Iterator[None]:
+        """Stops what this thread runs in Lua once the time is up."""
+        if seconds is None:
+            yield
+            return
+        self._limit, thread = seconds, threading.get_ident()
+        done = threading.Event()
+
+        def wait() -> None:
+            if done.wait(seconds):
+                return
+            while not done.wait(0.05):  # again, should the code have caught the error
+                _C.stop_lua(self._place, thread)
+
+        watch = threading.Thread(target=wait, daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watch.join()
+            _C.resume_lua(self._place)
+
+    def _stopped(self, reason: int, stack: str) -> BaseException:
+        """The error for Lua code that was stopped (`_C.resume_lua` has the reasons)."""
+        interrupt, self._interrupt = self._interrupt, None
+        if reason == 2:
+            return LuaTimeout(self._limit, stack)
+        error = interrupt or KeyboardInterrupt()
+        note_lua_stack(error, stack)
+        return error
+
     def _error_from(
         self, kind: bytes, value: Any, stack: bytes, text: bytes | None = None
     ) -> BaseException:
         shown = stack.decode(errors="replace")
+        try:
+            if reason := _C.resume_lua(self._place):
+                return self._stopped(reason, shown)
+        except KeyboardInterrupt as interrupt:
+            note_lua_stack(interrupt, shown)
+            return interrupt
         if kind == b"x":
             error = value.target
             note_lua_stack(error, shown)

@@ -1,4 +1,5 @@
 // What the border to Lua needs from C++: tensors as addresses and back.
+#include "bridge/binding/interruption.h"
 #include "tensor/python/bindings.h"
 
 namespace relume {
@@ -39,6 +40,7 @@ PyMethodDef lua_address_method{"lua_address", lua_address, METH_O,
 }  // namespace
 
 void bind_bridge(nb::module_& module) {
+  bind_interruption(module);
   module.attr("lua_address") = checked(PyCFunction_New(&lua_address_method, nullptr));
   module.def("adopt_tensor", [](std::uintptr_t address) {
     check(address != 0, "expected the address of a tensor, not 0");

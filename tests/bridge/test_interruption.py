@@ -1,0 +1,90 @@
+"""Lua code is stopped: by Ctrl-C and by time limits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from relume.bridge import Lua, LuaError, LuaTimeout
+
+ENDLESS = {
+    "empty": "while true do end",
+    "numbers": "local x = 0 while true do x = x + 1 end",
+    "long": "for i = 1, 1e14 do end",
+    "tensors": "local t = torch.ones(10) while true do t:add(1) end",
+    "caught": "while true do pcall(function() for i = 1, 1e7 do end end) end",
+    "coroutine": "coroutine.wrap(function() while true do end end)()",
+    "interpreted": "jit.off(true, true) while true do end",
+    "called back": "while true do call() end",
+}
+
+
+@pytest.fixture
+def lua():
+    with Lua() as runtime:
+        runtime.globals.call = lambda: None
+        yield runtime
+
+
+@pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS)
+def test_a_time_limit_stops_any_loop(lua, source):
+    start = time.monotonic()
+    with pytest.raises(LuaTimeout, match="time limit of 0.1 s"):
+        lua.execute(source, time_limit=0.1)
+    assert time.monotonic() - start < 5
+    assert lua.eval("1 + 1") == 2
+
+
+def test_what_ends_in_time_is_not_stopped(lua):
+    assert lua.execute("return 5", time_limit=30) == 5
+    with pytest.raises(LuaError, match="mine"):
+        lua.execute("error('mine')", time_limit=30)
+    assert lua.execute("local s = 0 for i = 1, 1e6 do s = s + 1 end return s") == 1e6
+
+
+def test_files_have_time_limits_too(lua, tmp_path):
+    path = tmp_path / "endless.lua"
+    path.write_text("while true do end")
+    with pytest.raises(LuaTimeout):
+        lua.run(path, time_limit=0.1)
+
+
+@pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS)
+def test_ctrl_c_stops_any_loop(source):
+    program = f"""
+        import relume as rl
+        lua = rl.bridge.Lua()
+        lua.globals.call = lambda: None
+        for turn in range(2):
+            print("ready", flush=True)
+            try:
+                lua.execute({source!r})
+            except KeyboardInterrupt:
+                print("stopped", lua.eval("1 + 1"), flush=True)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        timer = threading.Timer(60, process.kill)
+        timer.start()
+        for _ in range(2):
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.2)
+            os.kill(process.pid, signal.SIGINT)
+            assert process.stdout.readline() == "stopped 2\n"
+        timer.cancel()
+
+
+def test_runtimes_that_go_leave_others_stoppable():
+    for _ in range(3):
+        with Lua() as other:
+            other.eval("1")
+        Lua()  # goes by itself
+    with Lua() as runtime, pytest.raises(LuaTimeout):
+        runtime.execute("while true do end", time_limit=0.1)

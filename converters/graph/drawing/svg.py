@@ -15,13 +15,16 @@ LETTER, LINE = 6.6, 15.0  # size of a letter and of a line of text
 PAD, GAP, ROW_GAP = 9.0, 18.0, 30.0
 PASSAGE_WIDTH = 14.0
 HEADER = 20.0  # of a group
+# All below one class: in a page, these rules hold for the page too.
 STYLE = """
-svg { background: #fff; } text { font: 11px ui-monospace, monospace; fill: #1c2430; }
-.group { fill: #3b7dd809; stroke: #9db7d8; } .head { fill: #44546a; font-weight: 600; }
-.layer { fill: #eef4fb; stroke: #3b7dd8; } .op { fill: #f4f4f6; stroke: #8a94a3; }
-.input, .output { fill: #eef8f1; stroke: #1a7f4b; } .soft { fill: #5c6878; }
-.shared { fill: #b3541e; } .edge { fill: none; stroke: #5c6878; }
-.back { stroke-dasharray: 4 3; stroke: #b3541e; }
+.network { background: #fff; } .network text { font: 11px ui-monospace, monospace; fill: #1c2430; }
+.network .group { fill: #3b7dd809; stroke: #9db7d8; }
+.network .head { fill: #44546a; font-weight: 600; }
+.network .layer { fill: #eef4fb; stroke: #3b7dd8; } .network .op { fill: #f4f4f6; stroke: #8a94a3; }
+.network .input, .network .output { fill: #eef8f1; stroke: #1a7f4b; }
+.network .soft { fill: #5c6878; } .network .shared { fill: #b3541e; }
+.network .edge { fill: none; stroke: #5c6878; }
+.network .back { stroke-dasharray: 4 3; stroke: #b3541e; }
 """
 
 
@@ -170,8 +173,8 @@ def svg_of(diagram: Diagram) -> str:
     width, height = whole.width + 16, whole.height + 16
     body = "\n".join(page.parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}"><style>{STYLE}</style>\n'
+        f'<svg class="network" xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
+        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"><style>{STYLE}</style>\n'
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" '
         'markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" fill="#5c6878"/></marker></defs>\n'
         f"{body}\n</svg>\n"

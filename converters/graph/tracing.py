@@ -64,6 +64,12 @@ class Traces:
             axis = self.named_by_layers(axis, run)
             self.axes.append(axis)
             self.runs[axis.name], self.sizes[axis.name] = run, size
+        if set(self.runs) == {"length"}:
+            self.rename("length", "batch")  # steps come first, and their number is fixed
+
+    def rename(self, old: str, new: str) -> None:
+        self.axes = [replace(a, name=new) if a.name == old else a for a in self.axes]
+        self.runs[new], self.sizes[new] = self.runs.pop(old), self.sizes.pop(old)
 
     def named_by_layers(self, axis: Axis, run: Recording) -> Axis:
         """An axis of sequences is what the recurrent layers take it for."""

@@ -76,8 +76,8 @@ def with_size(inputs: Any, axis: Axis, size: int) -> Any:
 
 
 def other_size(axis: Axis) -> int:
-    """Another size for an axis."""
-    if axis.name.startswith("batch"):
+    """Another size for an axis: for those of images one that pyramids of planes take, too."""
+    if not axis.is_spatial:
         return axis.size + 1
     return axis.size + IMAGE if axis.size >= IMAGE else 2 * axis.size
 

@@ -61,5 +61,15 @@ def free_sizes(model):
     return {dim.dim_param for dim in dims if dim.dim_param}
 
 
+def is_free(model, places):
+    """Are these dimensions of inputs, (number, dim), one size that may be any?"""
+    found = {}
+    for number, given in enumerate(model.graph.input):
+        for dim, size in enumerate(given.type.tensor_type.shape.dim):
+            if size.dim_param:
+                found.setdefault(size.dim_param, set()).add((number, dim))
+    return set(places) in found.values()
+
+
 def check_valid(model):
     onnx.checker.check_model(model, full_check=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import relume as rl
 from relume import Tensor
 from relume.converters.graph.model import Axis, Graph, Node, Size, UntraceableError, Value
 from relume.converters.graph.recording import Recording
@@ -176,9 +175,3 @@ def same_content(a: Tensor, b: Tensor) -> bool:
         return False
     x, y = (tensor.detach().numpy() for tensor in (a, b))
     return bool(np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
-
-
-def is_uniform(tensor: Tensor) -> bool:
-    """Do all elements have one value?"""
-    values = tensor.detach().to(rl.float64).numpy()
-    return bool(values.size) and bool((values == values.reshape(-1)[0]).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -12,6 +12,7 @@ from relume import _C, Tensor
 from relume.converters.graph.memory import Memories, View, ViewStep
 from relume.converters.graph.model import Node, UntraceableError, Value
 from relume.converters.graph.scopes import Scopes, entering
+from relume.converters.graph.whole_layers import WholeLayer
 from relume.converters.object_tree import memory_of, walk
 from relume.legacy_nn import nested
 from relume.legacy_nn.copying import clone
@@ -131,7 +132,9 @@ class Recorder:
         self.constants: dict[tuple, View] = {}
         self.held: set[int] = set()  # memories of constants
         self.count = 0
+        self.is_paused = False
         scopes.finished = self.note_layer
+        scopes.record_whole = self.record_whole
         self.alive: list[Any] = []
 
     # ---- values ----
@@ -196,9 +199,26 @@ class Recorder:
             values = [self.memories.read(view, path) for view in tensors if view is not None]
             self.recording.layer_outputs[path] = values
 
+    def record_whole(self, whole: WholeLayer, arguments: tuple, run: Callable[[], Any]) -> Any:
+        """A layer that is one node: what it calls is not listened to."""
+        given = {n: self.read_argument(a) for n, a in whole.arguments(*arguments).items()}
+        self.is_paused = True
+        try:
+            result = run()
+        finally:
+            self.is_paused = False
+        outputs = whole.outputs(result)
+        self.alive.append(outputs)
+        made = self.add_node(whole.op, given, [(tuple(o.shape), o.dtype) for o in outputs])
+        for tensor, value in zip(outputs, made, strict=True):
+            self.memories.place(tensor, value)
+        return result
+
     # ---- calls ----
 
     def __call__(self, op: str, arguments: list, outputs: list[Tensor], writes: bool) -> None:
+        if self.is_paused:
+            return
         self.alive.append(outputs)
         names = argument_names(op)
         if writes:

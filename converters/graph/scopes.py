@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relume.converters.graph.whole_layers import WHOLE_LAYERS, WholeLayer
 from relume.converters.object_tree import walk
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.tracing import Watched
@@ -23,6 +24,7 @@ class Scopes:
         running: (path, class) of each.
         seen: path -> class of all that ran.
         finished: called with the path and the output of a layer that has run.
+        record_whole: called with a `WholeLayer`, the arguments of its method and what runs it.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,7 @@ class Scopes:
         self.seen: dict[str, str] = {}
         self.entered: dict[int, Any] = {}
         self.finished: Callable[[str, Any], None] = lambda path, output: None
+        self.record_whole: Callable[..., Any] = lambda whole, arguments, run: run()
 
     @property
     def current(self) -> tuple[str, str]:
@@ -40,10 +43,14 @@ class Scopes:
         self.entered[id(module)] = module
         for method in METHODS:
             module.__dict__[method] = Entered(self, module, path, method)
+        whole = WHOLE_LAYERS.get(module.torch_typename)
+        if whole is not None and whole.applies(module):
+            module.__dict__[whole.method] = WholeMethod(self, module, whole)
 
     def leave(self) -> None:
         for module in self.entered.values():
-            for method in METHODS:
+            whole = WHOLE_LAYERS.get(module.torch_typename)
+            for method in (*METHODS, *([whole.method] if whole else [])):
                 module.__dict__.pop(method, None)
 
 
@@ -71,6 +78,22 @@ class Entered(Watched):
         """The module was cloned as it ran, as recurrent networks do: the same path."""
         self.scopes.entered[id(module)] = module
         return Entered(self.scopes, module, self.path, self.method)
+
+
+class WholeMethod(Watched):
+    """Stands in the place of a method that becomes one node."""
+
+    def __init__(self, scopes: Scopes, module: Any, whole: WholeLayer) -> None:
+        self.scopes = scopes
+        self.module = module
+        self.whole = whole
+
+    def __call__(self, *arguments: Any) -> Any:
+        own = getattr(type(self.module), self.whole.method)
+        return self.scopes.record_whole(self.whole, arguments, lambda: own(self.module, *arguments))
+
+    def for_copy(self, module: Any) -> Any:
+        return WholeMethod(self.scopes, module, self.whole)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def is_foldable(node: Node) -> bool:
-    if "random" in traits()[node.op] or "steps" in node.arguments:
+    if "steps" in node.arguments or "random" in traits()[node.op]:
         return False
     return not has_free_size(list(node.arguments.values())) and all(
         value.is_constant for value in node.inputs()

@@ -175,6 +175,38 @@ def recurrent(op_type: str, order: tuple[int, ...], **attributes: int) -> Row:
     return row
 
 
+def sequence_gru(call: Call) -> list[str]:
+    """nn.SeqGRU: (inputs + outputs) x (reset, update, write); the reset gate acts before the
+    product."""
+    weight, bias = call.value("weight"), call.value("bias")
+    if weight.tensor is None or bias.tensor is None:
+        raise call.refuse("weights that are computed from the input")
+    hidden = call.fixed(call.value("h0").shape[1])
+    kind = call.builder.numpy_type(weight.dtype)
+
+    def ordered(array: np.ndarray) -> np.ndarray:
+        """Gates as rows, in ONNX's order, for one direction."""
+        gates = array.reshape(3, hidden, *array.shape[1:])
+        return gates[list(GRU_GATES)].reshape(1, *array.shape).astype(kind)
+
+    rows = weight.tensor.detach().numpy().T
+    inputs = rows.shape[1] - hidden
+    biases = np.concatenate([ordered(bias.tensor.detach().numpy()), np.zeros((1, 3 * hidden))], 1)
+    output, last = call.add(
+        "GRU",
+        call.name(),
+        call.builder.initializer(ordered(rows[:, :inputs]), f"{weight.name}.input"),
+        call.builder.initializer(ordered(rows[:, inputs:]), f"{weight.name}.recurrent"),
+        call.builder.initializer(biases.astype(kind), bias.name),
+        "",
+        call.unsqueezed(call.name("h0"), 0),
+        hidden_size=hidden,
+        linear_before_reset=0,
+        outputs=2,
+    )
+    return [call.squeezed(output, 1), call.squeezed(last, 0)]
+
+
 ROWS: Rows = {
     "batch_norm": batch_norm,
     "resample": resample,
@@ -183,4 +215,5 @@ ROWS: Rows = {
     "lstm_layer": recurrent("LSTM", LSTM_GATES),
     "gru_layer": recurrent("GRU", GRU_GATES, linear_before_reset=1),
     "rnn_layer": recurrent("RNN", (0,)),
+    "seq_gru": sequence_gru,
 }

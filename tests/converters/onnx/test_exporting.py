@@ -112,6 +112,7 @@ def test_an_input_may_be_the_output():
 
 SEQUENCES = {
     "nn.SeqLSTM": (lambda: nn.SeqLSTM(3, 4), "LSTM"),
+    "nn.SeqGRU": (lambda: nn.SeqGRU(3, 4), "GRU"),
     "cudnn.LSTM": (lambda: nn.cudnn.LSTM(3, 4, 2), "LSTM"),
     "cudnn.BLSTM": (lambda: nn.cudnn.BLSTM(3, 4, 2), "LSTM"),
     "cudnn.GRU": (lambda: nn.cudnn.GRU(3, 4, 1), "GRU"),

@@ -212,3 +212,15 @@ def test_axes_of_sequences_are_named_by_the_layers_that_take_them():
     batch_first.batchfirst = True
     graph = trace(batch_first, rl.rand(2, 5, 3))
     assert shapes_of(graph.inputs) == [("batch", "length", "3")]
+
+
+def write_into_expanded(x):
+    rows = rl.zeros(1, 3)
+    rows.diagonal().add_(x[0, 0])
+    return rows + x
+
+
+def test_errors_of_the_listener_reach_the_caller():
+    with pytest.raises(UntraceableError, match=r"writes into a view made by diagonal\(\)"):
+        trace(written(write_into_expanded), rl.rand(2, 3))
+    assert heard(lambda: rl.ones(1).exp()) == [("ones", False), ("exp", False)]

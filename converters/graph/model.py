@@ -37,11 +37,13 @@ class Axis:
         name: "batch", "height", ...
         places: (number of the input, dimension), all of one size.
         size: what it was when the graph was made.
+        is_of_images: are these inputs images or volumes?
     """
 
     name: str
     places: tuple[tuple[int, int], ...]
     size: int
+    is_of_images: bool = False
 
     @property
     def is_spatial(self) -> bool:

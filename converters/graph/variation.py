@@ -52,7 +52,7 @@ def candidates(inputs: Any) -> list[Axis]:
         name = names[dim] if dim < len(names) else f"dim{dim}"
         used[name] = used.get(name, 0) + 1
         name = name if used[name] == 1 else f"{name}_{used[name]}"
-        axes.append(Axis(name, tuple(places), size))
+        axes.append(Axis(name, tuple(places), size, tensors[number].ndim >= 4))
     return axes
 
 
@@ -76,9 +76,10 @@ def with_size(inputs: Any, axis: Axis, size: int) -> Any:
 
 
 def other_size(axis: Axis) -> int:
-    """Another size for an axis: for those of images one that pyramids of planes take, too."""
+    """Another size for an axis: so far away that halves and windows show, and for sides of images
+    one that pyramids of planes take, too."""
     if not axis.is_spatial:
-        return axis.size + 1
+        return axis.size + 1 if axis.is_of_images else 2 * axis.size + 1
     return axis.size + IMAGE if axis.size >= IMAGE else 2 * axis.size
 
 

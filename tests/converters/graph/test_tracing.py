@@ -224,3 +224,10 @@ def test_errors_of_the_listener_reach_the_caller():
     with pytest.raises(UntraceableError, match=r"writes into a view made by diagonal\(\)"):
         trace(written(write_into_expanded), rl.rand(2, 3))
     assert heard(lambda: rl.ones(1).exp()) == [("ones", False), ("exp", False)]
+
+
+def test_halves_of_a_size_have_no_formula_and_fix_it():
+    net = written(lambda x: x.narrow(0, 0, x.shape[0] // 2))
+    traces = Traces(net, rl.rand(6, 2))
+    (length,) = (node.arguments["length"] for node in traces.graph().nodes)
+    assert not length.is_known and int(length) == 3

@@ -15,7 +15,7 @@ from relume.converters.graph.drawing.page import page_of
 from relume.converters.graph.drawing.svg import svg_of
 from relume.converters.graph.tracing import trace
 
-__all__ = ["Box", "Diagram", "Drawing", "Edge", "Group", "drawing_of", "graph"]
+__all__ = ["Box", "Diagram", "Drawing", "Edge", "Group", "graph"]
 
 
 class Drawing(Diagram):
@@ -93,33 +93,20 @@ def graph(
     from relume.converters.networks import find_network
 
     source = load_any(network) if isinstance(network, (str, os.PathLike)) else network
-    drawing = drawing_of(find_network(source, select), input)
+    made = diagram_of(find_network(source, select), input)
+    drawing = Drawing(made.root, made.edges, made.warning)
     if path is not None:
         drawing.save(path)
     return drawing
 
 
-def drawing_of(network: Any, input: Any, *, dynamic: bool = True) -> Drawing:
-    """The drawing of a network.
-
-    Args:
-        network: a legacy_nn module.
-        input: an example of its input; generated when it is None.
-        dynamic: find out which sizes are free, which takes more runs.
-    """
-    made = diagram_of(network, input, dynamic)
-    return Drawing(made.root, made.edges, made.warning)
-
-
-def diagram_of(network: Any, input: Any, dynamic: bool) -> Diagram:
+def diagram_of(network: Any, input: Any) -> Diagram:
     from relume.converters.proof.inputs import NoInputFound, generate
     from relume.converters.proof.running import activation
 
     try:
         arrays = generate(network).arrays if input is None else as_arrays(input)
-        return diagram_of_graph(
-            network, trace(network, activation(network, arrays), dynamic=dynamic)
-        )
+        return diagram_of_graph(network, trace(network, activation(network, arrays)))
     except NoInputFound as error:
         return diagram_of_tree(network, f"without shapes: {str(error).splitlines()[0]}")
     except Exception as error:

@@ -71,7 +71,7 @@ def inspect(
 def run(
     file: File,
     input: Annotated[
-        Path, typer.Option(metavar="X.npy", help="The input; an .npz is a table of inputs.")
+        Path, typer.Option(metavar="X.npy", help="The input; an .npz of several is a table.")
     ],
     output: Annotated[
         Path | None,
@@ -131,7 +131,9 @@ def convert(
     select: Select = "",
     input: Annotated[
         Path | None,
-        typer.Option(metavar="X.npy", help="What the proof runs on; an .npz is a table of inputs."),
+        typer.Option(
+            metavar="X.npy", help="What the proof runs on; an .npz of several is a table."
+        ),
     ] = None,
     dtype: Annotated[
         str, typer.Option(help="float16, float32 or float64 for all floating numbers.")
@@ -208,7 +210,7 @@ def compare(
     ],
     input: Annotated[
         Path | None,
-        typer.Option(metavar="X.npy", help="The input; an .npz is a table of inputs."),
+        typer.Option(metavar="X.npy", help="The input; an .npz of several is a table."),
     ] = None,
     tolerance: Annotated[float, typer.Option(help="How much of the largest value may differ.")] = (
         1e-4

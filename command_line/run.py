@@ -72,7 +72,7 @@ def check_endings(output: Path | None, save_layers: Path | None, compare: Path |
 
 
 def read_input(path: Path) -> Any:
-    """An array, or for an .npz a table of its arrays in their order."""
+    """An array, or for an .npz with several a table of its arrays in their order."""
     try:
         loaded = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile):
@@ -82,7 +82,8 @@ def read_input(path: Path) -> Any:
     if isinstance(loaded, np.ndarray):
         return input_tensor(path, loaded)
     with loaded:
-        return relume.Table([input_tensor(f"{path}: {name}", loaded[name]) for name in loaded])
+        tensors = [input_tensor(f"{path}: {name}", loaded[name]) for name in loaded]
+    return tensors[0] if len(tensors) == 1 else relume.Table(tensors)
 
 
 def input_tensor(where: Any, array: np.ndarray) -> Any:

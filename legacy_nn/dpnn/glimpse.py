@@ -17,6 +17,9 @@ from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import sizes_of
 
 
+MOST_DOUBLINGS = 24  # of the size of a part: no image is larger
+
+
 def make_scaler(height: int, width: int) -> Any:
     """A layer that resamples images to a size."""
     return make("SpatialReSampling", {"oheight": height, "owidth": width})
@@ -57,6 +60,7 @@ class SpatialGlimpse(TableLayer):
     def compute(self, input: Activation) -> Tensor:
         image, location = self._elements(input, 2)[:2]
         images = as_images(self, image)
+        self._check_depth()
         places = (location if location.ndim == 2 else location.unsqueeze(0)).detach().tolist()
         glimpses = rl.stack(
             [
@@ -66,6 +70,17 @@ class SpatialGlimpse(TableLayer):
             0,
         )
         return glimpses if image.ndim == 4 else glimpses.squeeze(0)
+
+    def _check_depth(self) -> None:
+        """Refuses parts that are larger than any image, or smaller than a pixel."""
+        depth, scale = int(self.depth), float(self.scale)
+        doublings = (depth - 1) * math.log2(scale) if scale > 0 else -math.inf
+        smallest = min(self.height, self.width)
+        if depth < 1 or not math.log2(1 / smallest) <= doublings <= MOST_DOUBLINGS:
+            raise ValueError(
+                f"{self}: {depth} parts, each {scale:g} times as large as the one before: the "
+                f"last would be {self.height}x{self.width} times {scale:g}^{depth - 1}"
+            )
 
     def _part(self, image: Tensor, place: list[float], depth: int) -> Tensor:
         height, width = (int(n * self.scale**depth) for n in (self.height, self.width))

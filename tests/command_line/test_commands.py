@@ -117,6 +117,15 @@ def test_inspect_names_clones_of_one_cell(relume):
 # ---- run ----
 
 
+def test_an_npz_of_one_array_is_no_table(relume, tmp_path):
+    case = rl.load(DATA / "nn" / "Linear.t7").cases[1]
+    np.savez(tmp_path / "x.npz", case.input.numpy())
+    arguments = ["--select", "cases.1.module", "--input", tmp_path / "x.npz"]
+    code, out, err = relume("run", DATA / "nn" / "Linear.t7", *arguments)
+    assert (code, err) == (0, "")
+    assert "nn.Linear: output" in out
+
+
 @pytest.mark.parametrize("name", ["Linear", "SpatialConvolution", "CAddTable", "ConcatTable"])
 def test_run_gives_what_torch7_gave(relume, tmp_path, name):
     path = DATA / "nn" / f"{name}.t7"

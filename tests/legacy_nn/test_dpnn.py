@@ -297,3 +297,10 @@ def test_serial_writes_in_another_type():
     own, linear = saved_serial("mediumSerial", "torch.FloatTensor")
     assert linear.weight.dtype == rl.float32
     assert own.weight.dtype == rl.float64
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(100_000, 2), (3, 1e9), (40, 0.5), (3, -2)])
+def test_glimpses_of_no_sensible_size_are_refused(depth, scale):
+    layer = nn.SpatialGlimpse(4, depth, scale)
+    with pytest.raises(ValueError, match="times as large as the one before"):
+        layer.forward([rl.zeros(2, 1, 9, 9), rl.zeros(2, 2)])

@@ -16,7 +16,6 @@ from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import sizes_of
 
-
 MOST_DOUBLINGS = 24  # of the size of a part: no image is larger
 
 

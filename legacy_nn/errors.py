@@ -42,6 +42,9 @@ def unknown_class(typename: str) -> UnknownModuleError:
     )
 
 
+# Errors that layers and tensor operations raise, and words by which some say what they were given.
+SAID_BY_LAYERS = (ValueError, IndexError, TypeError, RuntimeError)
+WHAT_CAME = ("got ", "input was", "of size")
 LONGEST_PATH = 40  # steps that an error shows
 
 # What modules of PyTorch have, and Torch7's name or the way to get it here.
@@ -104,11 +107,13 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
         return
     message = str(error.args[0]) if error.args else ""
     text = text_of(layer).split("\n")[0].removesuffix(" {")
+    got = " and ".join(describe(value) for value in given)
     if layer.torch_typename in message or text in message:
+        if isinstance(error, SAID_BY_LAYERS) and not any(word in message for word in WHAT_CAME):
+            error.args = (f"{message}; the input was {got}", *error.args[1:])
         return
     if layer.torch_typename not in text:
         text = f"{layer.torch_typename} {text}"
-    got = " and ".join(describe(value) for value in given)
     damage = damaged_parameter(layer)
     if not damage and "'NoneType' object" in message and getattr(layer, "weight", True) is None:
         damage = "its weight is missing"
@@ -124,7 +129,7 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
             ) from error
     elif isinstance(error, ArithmeticError):  # a division by zero, an infinite whole number
         raise ValueError(f"{text}: cannot take {got} ({message})") from error
-    elif isinstance(error, (ValueError, IndexError, TypeError, RuntimeError, MemoryError)):
+    elif isinstance(error, (*SAID_BY_LAYERS, MemoryError)):
         error.args = (f"{text}: {message}; the input was {got}", *error.args[1:])
 
 

@@ -567,17 +567,20 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
             return self._type
         return utils.recursiveType(self, typename, tensorCache)
 
+    def _as_type(self, typename: str) -> Any:
+        return type(self).type(self, typename)  # some layers have a field called `type`
+
     def float(self) -> Module:
         """Converts all tensors to float32."""
-        return self.type("torch.FloatTensor")
+        return self._as_type("torch.FloatTensor")
 
     def double(self) -> Module:
         """Converts all tensors to float64."""
-        return self.type("torch.DoubleTensor")
+        return self._as_type("torch.DoubleTensor")
 
     def half(self) -> Module:
         """Converts all tensors to float16."""
-        return self.type("torch.HalfTensor")
+        return self._as_type("torch.HalfTensor")
 
     def clearState(self) -> Module:
         """Frees what forward and backward left behind; parameters stay."""

@@ -21,6 +21,9 @@ class Holder(Container):
     def children(self) -> list[Any]:
         return [self.held]
 
+    def __len__(self) -> int:
+        return 1
+
     def replace_children(self, function: Any) -> None:
         setattr(self, self.held_name, function(self.held))
 

@@ -67,7 +67,13 @@ class CReLU(Sequential):
         self.add(both).add(JoinTable(2)).add(make("ReLU", self.inplace))
 
     def _as_batch(self, input: Tensor) -> Tensor:
-        return input if input.ndim > self.nInputDims else input.unsqueeze(0)
+        count = int(self.nInputDims)
+        if not isinstance(input, Tensor) or input.ndim not in (count, count + 1):
+            raise ValueError(
+                f"nn.CReLU: expected {count} dimensions, or {count + 1} for a batch, "
+                f"got {nested.describe(input)}"
+            )
+        return input if input.ndim > count else input.unsqueeze(0)
 
     def compute(self, input: Tensor) -> Tensor:
         output = super().compute(self._as_batch(input))
@@ -117,6 +123,21 @@ class LayerNormalization(Sequential):
                 scale.weight.fill_(1)
                 shift.bias.fill_(bias or 0)
             self.add(scale).add(shift)
+
+    def _check(self, input: Tensor) -> Tensor:
+        size = int(self.find_modules("nn.Replicate")[0].nfeatures)
+        if not isinstance(input, Tensor) or input.ndim not in (1, 2) or input.shape[-1] != size:
+            raise ValueError(
+                f"nn.LayerNormalization: expected a vector of size {size} or a batch Nx{size}, "
+                f"got {nested.describe(input)}"
+            )
+        return input
+
+    def compute(self, input: Tensor) -> Tensor:
+        return super().compute(self._check(input))
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        return super().updateOutput(self._check(input))
 
     def __str__(self) -> str:
         return super().__str__().replace(self.torch_typename, "nn.Sequential", 1)

@@ -77,6 +77,7 @@ class Cosine(Module):
         outputSize: how many.
     """
 
+    weight_dimensions = (2,)
     parameter_names = ("weight",)
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
@@ -144,6 +145,7 @@ class Euclidean(Module):
         outputSize: how many points.
     """
 
+    weight_dimensions = (2,)
     parameter_names = ("weight",)
 
     def __init__(self, inputSize: int, outputSize: int) -> None:
@@ -172,6 +174,7 @@ class WeightedEuclidean(Module):
         outputSize: how many points.
     """
 
+    weight_dimensions = (2,)
     parameter_names = ("weight", "diagCov")
     diagCov: Any = None
 
@@ -202,6 +205,8 @@ class Bilinear(Module):
         outputSize: of the output.
         bias: False for none.
     """
+
+    weight_dimensions = (3,)
 
     def __init__(
         self, inputSize1: int, inputSize2: int, outputSize: int, bias: bool | None = None

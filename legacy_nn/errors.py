@@ -45,6 +45,8 @@ def unknown_class(typename: str) -> UnknownModuleError:
 # Errors that layers and tensor operations raise, and words by which some say what they were given.
 SAID_BY_LAYERS = (ValueError, IndexError, TypeError, RuntimeError)
 WHAT_CAME = ("got ", "input was", "of size")
+# What Python says where a size has too few or too many numbers.
+OF_SIZES = ("tuple index out of range", "values to unpack")
 LONGEST_PATH = 40  # steps that an error shows
 
 # What modules of PyTorch have, and Torch7's name or the way to get it here.
@@ -108,17 +110,17 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
     message = str(error.args[0]) if error.args else ""
     text = text_of(layer).split("\n")[0].removesuffix(" {")
     got = " and ".join(describe(value) for value in given)
-    if layer.torch_typename in message or text in message:
+    is_named = layer.torch_typename in message or text in message
+    if layer.torch_typename not in text:
+        text = f"{layer.torch_typename} {text}"
+    damage = damaged_parameter(layer) or ("" if is_named else damaged_field(layer, message))
+    if damage and damage not in message:
+        kind = ValueError if isinstance(error, (ValueError, IndexError)) else TypeError
+        raise kind(f"{text}: {damage} ({message}); the input was {got}") from error
+    if is_named:
         if isinstance(error, SAID_BY_LAYERS) and not any(word in message for word in WHAT_CAME):
             error.args = (f"{message}; the input was {got}", *error.args[1:])
         return
-    if layer.torch_typename not in text:
-        text = f"{layer.torch_typename} {text}"
-    damage = damaged_parameter(layer)
-    if not damage and "'NoneType' object" in message and getattr(layer, "weight", True) is None:
-        damage = "its weight is missing"
-    if damage:
-        raise TypeError(f"{text}: {damage} ({message}); the input was {got}") from error
     if isinstance(error, (AttributeError, KeyError)):
         if not all(isinstance(value, Tensor) for value in given):
             raise TypeError(f"{text}: cannot take {got} ({message})") from error
@@ -151,6 +153,29 @@ def damaged_parameter(layer: Any) -> str:
             is_real = isinstance(value, Tensor) and value.dtype.is_floating_point
             if value is not None and not is_real:
                 return f"its {field} must be a tensor of real numbers, but is {describe(value)}"
+    expected = getattr(layer, "weight_dimensions", ())
+    weight = vars(layer).get("weight")
+    if expected and isinstance(weight, Tensor) and weight.ndim not in expected:
+        counts = " or ".join(str(count) for count in expected)
+        return f"its weight must have {counts} dimensions, but is {describe(weight)}"
+    return ""
+
+
+def damaged_field(layer: Any, message: str) -> str:
+    """What may be wrong with the fields of a layer, in words, by what Python said; "" if that says
+    nothing of fields."""
+    if "'NoneType' object" in message and getattr(layer, "weight", True) is None:
+        return "its weight is missing"
+    if "'str'" in message or "invalid literal" in message:
+        texts = [name for name, value in vars(layer).items() if isinstance(value, str)]
+        named = [
+            f"its {name} is the text {vars(layer)[name]!r}" for name in texts if name[0] != "_"
+        ]
+        return ", ".join(named)
+    if any(words in message for words in OF_SIZES):
+        parts = [(name, vars(layer).get(name)) for name in getattr(layer, "parameter_names", ())]
+        tensors = [f"its {name} is {describe(t)}" for name, t in parts if isinstance(t, Tensor)]
+        return ", ".join(tensors)
     return ""
 
 

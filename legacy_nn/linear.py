@@ -42,6 +42,8 @@ class Linear(Module):
     (5, 2)
     """
 
+    weight_dimensions = (2,)
+
     def __init__(self, inputSize: int, outputSize: int, bias: bool = True) -> None:
         super().__init__()
         self.weight = new_parameter(outputSize, inputSize)
@@ -65,6 +67,8 @@ class Linear(Module):
         return rl.linear(input, weight, bias)
 
     def __str__(self) -> str:
+        if self.weight.ndim != 2:  # damaged
+            return self.torch_typename
         outputs, inputs = self.weight.shape
         without = "" if self.bias is not None else " without bias"
         return f"{self.torch_typename}({inputs} -> {outputs}){without}"

@@ -30,6 +30,7 @@ class LookupTable(Module):
     (2, 3)
     """
 
+    weight_dimensions = (2,)
     torch_version = 4
     parameter_names = ("weight",)
     follows_compute = True

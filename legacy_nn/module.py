@@ -102,6 +102,7 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
     parameter_names: tuple[str, ...] = ("weight", "bias")
+    weight_dimensions: tuple[int, ...] = ()  # how many a weight has, where that is always so
     weight: Any = None
     bias: Any = None
     train: bool = True

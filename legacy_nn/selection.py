@@ -128,6 +128,11 @@ class PixelShuffle(Module):
 
     def compute(self, input: Tensor) -> Tensor:
         factor = int(self.upscaleFactor)
+        if not isinstance(input, Tensor) or input.ndim < 3 or input.shape[-3] % factor**2:
+            raise ValueError(
+                f"{self}: expected CxHxW, or NxCxHxW for a batch, where C is a multiple of "
+                f"{factor**2}, got {nested.describe(input)}"
+            )
         *batch, planes, height, width = input.shape
         count = len(batch)
         parts = input.reshape((*batch, planes // factor**2, factor, factor, height, width))

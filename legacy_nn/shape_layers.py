@@ -182,7 +182,7 @@ class Squeeze(ShapeLayer):
     def compute(self, input: Tensor) -> Tensor:
         is_batch = self.numInputDims is not None and input.ndim == self.numInputDims + 1
         if self.dim is not None:
-            dim = self.dim - (0 if is_batch else 1)
+            dim = positive_dimension(int(self.dim) + is_batch, input.ndim)
             kept = [n for i, n in enumerate(input.shape) if i != dim or n != 1]
         else:
             kept = [n for i, n in enumerate(input.shape) if n != 1 or (i == 0 and is_batch)]

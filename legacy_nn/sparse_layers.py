@@ -44,6 +44,7 @@ class SparseLinear(Module):
     ((2,), (2, 2))
     """
 
+    weight_dimensions = (2,)
     weightDecay: Any = 0  # a field that hides the method, as in Torch7
     doGradInput: bool | None = False
 

@@ -103,3 +103,32 @@ def test_a_module_that_stands_in_two_places_is_not_inside_itself():
     net = nn.Sequential().add(shared).add(nn.Concat(2).add(shared))
     names = [module.torch_typename.removeprefix("nn.") for module in net.walk()]
     assert names == ["Sequential", "Sequential", "Tanh", "Concat", "Sequential", "Tanh"]
+
+
+@pytest.mark.parametrize("size", [(), (0,), (3,), (2, 3, 4)])
+@pytest.mark.parametrize(
+    ("make", "input", "dimensions"),
+    [
+        (lambda: nn.Linear(3, 2), rl.ones(2, 3).double(), 2),
+        (lambda: nn.LookupTable(3, 2), rl.tensor([1, 3]), 2),
+        (lambda: nn.Bilinear(2, 3, 2), [rl.ones(2, 2).double(), rl.ones(2, 3).double()], 3),
+    ],
+)
+def test_weights_of_other_dimensions(make, input, dimensions, size):
+    if len(size) == dimensions:
+        return
+    layer = make()
+    layer.weight = rl.ones(size).double()
+    with pytest.raises((TypeError, ValueError)) as caught:
+        nn.Sequential().add(layer).forward(input)
+    assert f"its weight must have {dimensions} dimensions, but is a torch" in str(caught.value)
+    assert "in root.modules[1]" in str(caught.value)
+    assert layer.torch_typename in repr(layer)
+
+
+@pytest.mark.parametrize("field", ["g", "v", "outputDim", "viewOut", "eps"])
+def test_texts_where_numbers_belong(field):
+    layer = nn.WeightNorm(nn.Linear(3, 2))
+    setattr(layer, field, "lost")
+    with pytest.raises((TypeError, ValueError), match=f"its {field} is the text 'lost'"):
+        layer.forward(rl.ones(2, 3).double())

@@ -134,6 +134,25 @@ def test_indices_and_dimensions_count_from_one(layer, input, index):
     assert str(abs(index)) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("layer", "input", "expected"),
+    [
+        (nn.Squeeze(5), ones(2, 1, 3), "no dimension 5, counted from 1, in 3"),
+        (nn.CReLU(4), ones(2, 3), "expected 4 dimensions, or 5 for a batch"),
+        (nn.PixelShuffle(2), ones(3, 2, 2), "C is a multiple of 4"),
+        (nn.PixelShuffle(2), ones(3, 2), "expected CxHxW"),
+        (nn.LayerNormalization(3), ones(2, 4), "expected a vector of size 3 or a batch Nx3"),
+    ],
+)
+def test_what_was_expected(layer, input, expected):
+    with pytest.raises((IndexError, ValueError)) as error:
+        nn.Sequential().add(layer).forward(input)
+    message = str(error.value)
+    assert expected in message
+    assert "x".join(map(str, input.shape)) in message
+    assert f"in root.modules[1] ({layer.torch_typename})" in message
+
+
 class ForeignTensor:
     """As a tensor of another library."""
 

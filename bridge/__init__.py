@@ -14,6 +14,7 @@ from relume.bridge.layers import LuaLayer
 from relume.bridge.porting import check, swap
 from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
 from relume.bridge.runtime import Lua
+from relume.bridge.saved_functions import run_saved
 
 __all__ = [
     "Difference",
@@ -26,5 +27,6 @@ __all__ = [
     "LuaTimeout",
     "Report",
     "check",
+    "run_saved",
     "swap",
 ]

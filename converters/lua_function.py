@@ -1,4 +1,4 @@
-"""A Lua function of a file, as a record that is looked at and never run."""
+"""A Lua function of a file, as a record that is looked at."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Upvalue:
 
 
 class LuaFunction:
-    """A Lua function of a file: bytecode and upvalues. It is kept, never run.
+    """A Lua function of a file: bytecode and upvalues. It is kept, and only run when asked.
 
     Attributes:
         tag: how it was written: 8 (upvalues with names and ids), 7 or 6 (values only).
@@ -103,7 +103,7 @@ class LuaFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
             f"this is a Lua function ({self.dialect} bytecode, {len(self.bytecode)} bytes); it is "
-            "kept as it is and not run from Python"
+            "kept as it is and not run unless you ask: relume.bridge.run_saved(function, ...)"
         )
 
     def __repr__(self) -> str:

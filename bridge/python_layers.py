@@ -15,6 +15,8 @@ import relume as rl
 from relume import Tensor
 from relume.bridge.proxies import LuaTable
 from relume.legacy_nn import copying, registry
+from relume.legacy_nn.criterion import Criterion
+from relume.legacy_nn.known_packages import CLASSES, PREFIXES
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 
@@ -146,11 +148,21 @@ class Side:
         self.original = original
         self.layer = layer_of(original)
 
-    def updateOutput(self, input: Activation) -> Activation:
-        return self.layer.updateOutput(plain(input))
+    @property
+    def typename(self) -> str:
+        """The Torch class of the layer."""
+        return self.layer.torch_typename
 
-    def updateGradInput(self, input: Activation, gradOutput: Activation) -> Activation:
-        return self.layer.updateGradInput(plain(input), plain(gradOutput))
+    @property
+    def is_criterion(self) -> bool:
+        """Is it a criterion?"""
+        return isinstance(self.layer, Criterion)
+
+    def updateOutput(self, *arguments: Any) -> Activation:
+        return self.layer.updateOutput(*map(plain, arguments))
+
+    def updateGradInput(self, *arguments: Any) -> Activation:
+        return self.layer.updateGradInput(*map(plain, arguments))
 
     def accGradParameters(
         self, input: Activation, gradOutput: Activation, scale: float = 1
@@ -175,6 +187,10 @@ class Side:
         if value is None:
             value = getattr(self.original, name, None)
         return None if callable(value) and not isinstance(value, Tensor) else value
+
+    def set_field(self, name: str, value: Any) -> None:
+        """Sets a field of the layer."""
+        setattr(self.layer, name, plain(value))
 
     def copy(self, *kept: Tensor) -> Side:
         """A copy of the module that shares some tensors."""
@@ -205,6 +221,28 @@ def side_of(module: Any) -> Side:
     return side
 
 
+def classes_of_package(name: str) -> dict[str, bool]:
+    """The classes of a public package that Python has: is it a criterion, by Torch class name."""
+    named = [typename for typename, package in CLASSES.items() if package is PREFIXES.get(name)]
+    named += [one for one in registry.registered_names() if one.startswith(name + ".")]
+    found = {typename: registry.lookup(typename) for typename in named}
+    return {typename: issubclass(cls, Criterion) for typename, cls in found.items() if cls}
+
+
+def make(typename: str, *arguments: Any) -> Side:
+    """The side of a new layer of a class that Python has."""
+    cls: Any = registry.lookup(typename)
+    return side_of(cls(*map(plain, arguments)))
+
+
+def fill(typename: str, fields: Any) -> Side:
+    """The side of a layer with the fields of a file."""
+    cls: Any = registry.lookup(typename)
+    layer = cls.__new__(cls)
+    layer._load_fields(dict(fields.to_python().items()))
+    return side_of(layer)
+
+
 def is_in_lua(value: Any) -> bool:
     """Is it a Python module that stands in some Lua network?"""
     return id(value) in _sides
@@ -221,6 +259,8 @@ def stays_here(lua: Lua, value: Any) -> bool:
     if not isinstance(value, Module) or hasattr(value, "_in_lua"):
         return False
     cls, typename = type(value), value.torch_typename
+    if lua._operate("runs_in_python", typename):
+        return True
     if cls.__module__.startswith("relume.") and typename.startswith("nn."):
         return False  # one that Lua has too, once its package is loaded
     return not (registry.lookup(typename) is cls and lua._defines(typename))

@@ -18,6 +18,7 @@ from lupa import luajit21
 
 import relume as rl
 from relume import _C
+from relume.bridge import python_layers
 from relume.bridge.crossing import Handle, decode, decode_all, encode_all
 from relume.bridge.errors import LuaError, LuaTimeout, note_lua_stack
 from relume.bridge.proxies import LuaTable
@@ -445,11 +446,23 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
 
         return legacy_nn.lookup(typename.decode()) is not None
 
+    def make(owner: Lua, kinds: bytes | None, *values: Any) -> Any:
+        return python_layers.make(*decode_all(owner, kinds, values))
+
+    def fill(owner: Lua, kinds: bytes | None, *values: Any) -> Any:
+        return python_layers.fill(*decode_all(owner, kinds, values))
+
+    def classes(owner: Lua, package: bytes) -> Any:
+        return python_layers.classes_of_package(package.decode())
+
     def import_module(owner: Lua, name: bytes) -> Any:
         return importlib.import_module("relume.bridge.packages." + name.decode())
 
     python[b"load"] = guarded(load)
     python[b"loads"] = guarded(loads)
+    python[b"make"] = guarded(make)
+    python[b"fill"] = guarded(fill)
+    python[b"classes"] = guarded(classes)
     python[b"knows"] = guarded(knows)
     python[b"import"] = guarded(import_module)
     python[b"call"] = guarded(call)

@@ -1,6 +1,12 @@
 -- What package dpnn adds to every module: limits of gradients and of parameters, momentum.
 local Module = torch.getmetatable 'nn.Module'
 
+-- Adds several modules to a container.
+function Module:extend(...)
+   for _, module in ipairs {...} do self:add(module) end
+   return self
+end
+
 -- The norm of all gradients together, scaled down to `cutoffNorm` where it is larger; with
 -- `moduleLocal`, each module's own. Returns the norm.
 function Module:gradParamClip(cutoffNorm, moduleLocal)

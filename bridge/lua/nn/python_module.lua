@@ -4,6 +4,9 @@ It is made when Python puts a module into a Lua network (`net:add(module)`, relu
 `python` is bridge/python_layers.py's Side of that module. Tensors are the same on both sides.
 ]]
 
+local bridge = require 'relume.bridge'
+local class = require 'torch.class'
+
 local PythonModule, parent = torch.class('nn.PythonModule', 'nn.Module')
 
 -- What other Lua code may look at; taken over when it can have changed in Python.
@@ -14,11 +17,12 @@ local function take_over(self)
    return self
 end
 
-function PythonModule:__init(python)
+function PythonModule:attach(python)
    parent.__init(self)
    self.python = python
    take_over(self)
 end
+PythonModule.__init = PythonModule.attach
 
 function PythonModule:updateOutput(input)
    self.output = self.python.updateOutput(input)
@@ -35,6 +39,9 @@ function PythonModule:accGradParameters(input, gradOutput, scale)
 end
 
 function PythonModule:backward(input, gradOutput, scale)
+   local is_derived = self.updateGradInput ~= PythonModule.updateGradInput
+      or self.accGradParameters ~= PythonModule.accGradParameters
+   if is_derived then return parent.backward(self, input, gradOutput, scale) end
    self.gradInput = self.python.backward(input, gradOutput, scale or 1)
    return self.gradInput
 end
@@ -55,13 +62,14 @@ end
 function PythonModule:type(name, cache)
    if not name then return self._type end
    self.python.call('type', require('relume.cuda').resolve(name))
-   self.output, self.gradInput = self.output:type(name), self.gradInput:type(name)
+   self.output = nn.utils.recursiveType(self.output, name)
+   self.gradInput = nn.utils.recursiveType(self.gradInput, name)
    return take_over(self)
 end
 
 -- Other fields and attributes are those of the module in Python.
 function PythonModule.__index__(self, key)
-   local own = require('torch.class').find(PythonModule, key)
+   local own = class.find(getmetatable(self), key)
    if own ~= nil or key == 'modules' then return own, true end
    local python = rawget(self, 'python')
    if python == nil or type(key) ~= 'string' then return nil, false end
@@ -92,9 +100,56 @@ function PythonModule:saved()
    local typename, fields = self.python.saved()
    local object = {}
    for key, value in pairs(fields) do object[key] = value end
-   return setmetatable(object, require('torch.class').metatable_for_objects(typename))
+   return setmetatable(object, bridge.written_as(typename))
+end
+
+-- An object of a file, of a class that relume has in Python.
+function PythonModule:read(file)
+   self:attach(bridge.fill_in_python(torch.typename(self), file:readObject()))
+end
+
+-- Fields that Lua code sets are those of the module in Python, but for what belongs to the protocol.
+local OF_LUA = {python = true, output = true, gradInput = true}
+for _, name in ipairs(SEEN) do OF_LUA[name] = true end
+
+function PythonModule.__newindex__(self, key, value)
+   local python = rawget(self, 'python')
+   if python == nil or OF_LUA[key] or type(key) ~= 'string' or type(value) == 'function' then return false end
+   python.set_field(key, value)
+   return true
 end
 
 function PythonModule:__tostring__()
-   return 'nn.PythonModule(' .. self.python.text() .. ')'
+   local text = self.python.text()
+   return torch.type(self) == 'nn.PythonModule' and 'nn.PythonModule(' .. text .. ')' or text
+end
+
+----------------------------------------------------------------------------------------
+-- A criterion that runs in Python.
+
+local PythonCriterion, criterion = torch.class('nn.PythonCriterion', 'nn.Criterion')
+
+for _, name in ipairs {'__index__', '__newindex__', 'type', 'clearState', 'copyOutside', 'saved', '__tostring__'} do
+   PythonCriterion[name] = rawget(PythonModule, name)
+end
+
+function PythonCriterion:attach(python)
+   criterion.__init(self)
+   self.python = python
+   take_over(self)
+end
+PythonCriterion.__init = PythonCriterion.attach
+
+function PythonCriterion:read(file)
+   self:attach(bridge.fill_in_python(torch.typename(self), file:readObject()))
+end
+
+function PythonCriterion:updateOutput(input, target)
+   self.output = self.python.updateOutput(input, target)
+   return self.output
+end
+
+function PythonCriterion:updateGradInput(input, target)
+   self.gradInput = self.python.updateGradInput(input, target)
+   return self.gradInput
 end

@@ -76,9 +76,43 @@ local function wrap_module(handle, identity)
    local known = objects_by_identity[identity]
    if known then return known end
    require 'nn'
-   local object = nn.PythonModule(setmetatable({handle = handle}, PythonObject))
+   local side = setmetatable({handle = handle}, PythonObject)
+   local mt = class.getmetatable(side.typename)
+   if not (mt and bridge.runs_in_python(mt)) then
+      mt = class.getmetatable(side.is_criterion and 'nn.PythonCriterion' or 'nn.PythonModule')
+   end
+   local object = setmetatable({}, mt)
+   class.find(mt, 'attach')(object, side)
    objects_by_identity[identity] = object
    return object
+end
+
+-- The Side of a new module, or of one with the fields of a file.
+local function side_from(kinds, handle, text)
+   if kinds == '!' then return raise_or_return(kinds, handle, text) end
+   return setmetatable({handle = handle}, PythonObject)
+end
+function bridge.make_in_python(...) return side_from(python.make(encode(...))) end
+function bridge.fill_in_python(...) return side_from(python.fill(encode(...))) end
+function bridge.classes_in_python(package_name) return raise_or_return(python.classes(package_name)) end
+
+-- Is it a class whose objects run in Python?
+function bridge.runs_in_python(mt)
+   while mt do
+      local name = rawget(mt, '__typename')
+      if name == 'nn.PythonModule' or name == 'nn.PythonCriterion' then return true end
+      mt = getmetatable(mt)
+   end
+   return false
+end
+
+-- The class that a module of Python is written as: not one whose objects would be asked once more.
+local written_classes = {}
+function bridge.written_as(typename)
+   local mt = class.getmetatable(typename)
+   if not (mt and bridge.runs_in_python(mt)) then return class.metatable_for_objects(typename) end
+   written_classes[typename] = written_classes[typename] or class.plain_metatable(typename)
+   return written_classes[typename]
 end
 
 function PythonObject.__index(object, key)
@@ -115,7 +149,9 @@ end
 -- Values.
 
 -- The letter for an object of a class: layers and criterions are known by what they are derived from.
-local letters = {['nn.Module'] = 'm', ['nn.Criterion'] = 'k'}
+local letters = {
+   ['nn.PythonModule'] = 'q', ['nn.PythonCriterion'] = 'q', ['nn.Module'] = 'm', ['nn.Criterion'] = 'k',
+}
 local letter_of_class = setmetatable({}, {__mode = 'k'})
 
 local function find_letter(mt)
@@ -153,10 +189,12 @@ local function encode_one(value)
       if mt == nil then return 'l', value end
       if mt == PythonObject or mt == PythonError then return 'o', rawget(value, 'handle') end
       local letter = letter_of_class[mt]
-      if letter then return letter, value end
-      if not class.typename(value) then return 'l', value end
-      if mt.__typename == 'nn.PythonModule' then return 'q', rawget(value.python, 'handle') end
-      return find_letter(mt), value
+      if not letter then
+         if not class.typename(value) then return 'l', value end
+         letter = find_letter(mt)
+      end
+      if letter == 'q' then return 'q', rawget(rawget(value, 'python'), 'handle') end
+      return letter, value
    elseif kind == 'function' then
       local handle = function_handles[value]
       if handle then return 'o', handle end
@@ -287,6 +325,10 @@ bridge.operations = {
       local package_name = typename:match('^(%w+)%.')
       if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
       return class.getmetatable(typename) ~= nil
+   end,
+   runs_in_python = function(typename)
+      local mt = class.getmetatable(typename)
+      return mt ~= nil and bridge.runs_in_python(mt)
    end,
    compile = function(source, name)
       local chunk, message = loadstring(source, name)

@@ -67,7 +67,6 @@ end
 local ON_A_GPU = 'relume computes on the CPU; leave it out, and :cuda() with it, or run the script with '
    .. '`relume lua --cuda=cpu`'
 local NO_WINDOWS = 'there are no windows here; image.save, gnuplot and optim.Logger write files'
-local IN_PYTHON = 'relume.legacy_nn has its layers in Python'
 local NETWORKS = 'it reads networks of %s, which relume does not: convert the network with a Torch install, '
    .. 'torch.save it and give relume that file'
 local NO_SERVER = 'it talks to other machines, which relume does not'
@@ -82,7 +81,6 @@ local ADVICE = {
    loadtf = NETWORKS:format 'TensorFlow', mattorch = 'scipy.io.loadmat reads such files; hand its arrays to Lua',
    matio = 'scipy.io.loadmat reads such files in Python; hand its arrays to Lua',
    npy4th = 'numpy.load reads such files in Python; hand its arrays to Lua',
-   nnx = IN_PYTHON, inn = IN_PYTHON, stn = IN_PYTHON,
    async = NO_SERVER, parallel = "use package 'threads'", ipc = "use package 'threads'",
    torchnet = 'it is in pure Lua: put its folder on package.path',
    camera = 'there is no camera here', ffmpeg = 'read the pictures of the video with Python and hand them to Lua',

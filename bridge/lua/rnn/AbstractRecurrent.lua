@@ -1,7 +1,7 @@
 -- What all recurrent modules share: every `forward` is the next step of a sequence; in training
 -- step t runs a clone of `recurrentModule`, so that backward for the steps T, ..., 1 finds what
 -- each of them left behind. In evaluation `recurrentModule` runs all steps.
-local tie = require('rnn.step_clone').tie
+local tie = require('dpnn.step_clone').tie
 
 local AbstractRecurrent, Container = torch.class('nn.AbstractRecurrent', 'nn.Container')
 local Module = torch.getmetatable 'nn.Module'

@@ -6,7 +6,6 @@ rnn = require 'rnn.recursive'
 nn.rnn = rnn
 
 require 'rnn.module_methods'
-require 'rnn.step_clone'
 require 'rnn.Dropout'
 require 'rnn.AbstractRecurrent'
 require 'rnn.small_layers'

@@ -2,7 +2,7 @@
 local building = require 'rnn.building'
 local recursive = require 'rnn.recursive'
 local stateful = require 'rnn.stateful'
-local tie = require('rnn.step_clone').tie
+local tie = require('dpnn.step_clone').tie
 
 local AbstractRecurrent = torch.getmetatable 'nn.AbstractRecurrent'
 

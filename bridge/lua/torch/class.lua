@@ -162,6 +162,13 @@ function class.metatable_for_objects(name)
    return mt
 end
 
+-- A metatable that says the name of a class and nothing else.
+function class.plain_metatable(name)
+   local mt = new_metatable(name)
+   names[mt] = name
+   return mt
+end
+
 -- Until then such objects may have the methods of a stand-in.
 function class.stand_in(mt, parent)
    if undefined[mt] and not getmetatable(mt) then setmetatable(mt, metatables[parent]) end

@@ -126,7 +126,8 @@ end
 
 -- Layers that run in Python are written as what they are there; the same each time in one file.
 function as_written(file, object)
-   if class.typename(object) ~= 'nn.PythonModule' then return object end
+   local mt = type(object) == 'table' and getmetatable(object)
+   if not (mt and class.find(mt, 'saved') and rawget(object, 'python')) then return object end
    local written = file.references.written
    local found = written[object]
    if not found then

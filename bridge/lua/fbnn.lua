@@ -1,0 +1,5 @@
+-- The `fbnn` package: its layers run in Python.
+fbnn = fbnn or {}
+require('relume.in_python').package 'fbnn'
+
+return fbnn

@@ -20,6 +20,7 @@ from relume.converters.pytorch.statements import Body, Value, identifier, variab
 from relume.converters.torch_object import TorchObject
 from relume.legacy_nn.container import Sequential
 from relume.legacy_nn.criterion import Criterion
+from relume.legacy_nn.module_tree import ModuleTree
 
 __all__ = ["Builder", "Scope"]
 
@@ -28,6 +29,9 @@ def typename(module: Any) -> str:
     if isinstance(module, TorchObject):
         return str(module.torch_typename)
     return str(getattr(module, "torch_typename", type(module).__name__))
+
+
+UNKNOWN = "its class is not known here: register it in Python, or convert what is around it"
 
 
 class Builder:
@@ -63,7 +67,8 @@ class Builder:
     def _make(self, module: Any, after: Any) -> Call | Code:
         found = rule_of(module)
         if found is None:
-            return self.refuse(module, "PyTorch has nothing like it and no helper is written")
+            is_known = not isinstance(module, TorchObject)
+            return self.refuse(module, "there is no counterpart" if is_known else UNKNOWN)
         try:
             made = found(module, Around(self, after))
         except Cannot as error:
@@ -106,6 +111,8 @@ class Builder:
         source = ClassSource(name, description(module))
         scope = Scope(self, source, is_flat=True)
         parts = scope.body.unpacked(*inputs)
+        for part in parts:
+            part.is_tensor = True
         source.lines = scope.body.lines(scope.emit(module, parts))
         return Call(source, origin=module)
 
@@ -136,8 +143,8 @@ class Link:
 
 def pooling_layers(root: Any) -> set[int]:
     """The layers that others undo."""
-    found = set()
-    for module in root.walk():
+    found: set[int] = set()
+    for module in root.walk() if isinstance(root, ModuleTree) else ():
         pooling = getattr(module, "__dict__", {}).get("pooling")
         if pooling is not None:
             found.add(id(pooling))
@@ -210,16 +217,18 @@ class Scope:
         """Writes the use of a layer that is an attribute, or its code where that is short."""
         if call.code == "{0}":
             return value
-        code = call.code or f"self.{self.attribute(call, module)}({{0}})"
+        code = call.code or f"self.{self.attribute(call, module, hint)}({{0}})"
         result = self.body.assign(hint, code, value)
+        result.is_tensor = isinstance(call.function, str) and call.function not in GIVING_TABLES
         result.may_broadcast = may_broadcast(call, value)
         return result
 
-    def attribute(self, call: Call, module: Any) -> str:
+    def attribute(self, call: Call, module: Any, hint: str = "") -> str:
         """The attribute that holds a layer; a layer that is used again has it already."""
         name = self._attributes.get(id(module))
         if name is None:
-            name = self._attributes[id(module)] = self.free_name(call)
+            is_free = hint and hint not in self.source.attributes and hint not in MODULE_NAMES
+            name = self._attributes[id(module)] = hint if is_free else self.free_name(call)
             self.source.attributes[name] = call
         return name
 
@@ -235,6 +244,11 @@ class Scope:
         return name
 
 
+# Constructors of what may give a table.
+GIVING_TABLES = frozenset(
+    """nn.Sequential nn.Identity Split MapElements Sequencer Repeater ShiftedDirections DenseLayer
+    Recurrence SimpleRecurrent MaskZero FastLSTMCell StepLSTM ZeroGrad SequenceDropout""".split()
+)
 # Layers after which the number of dimensions is a matter of taste.
 RESHAPING = frozenset(
     "View Reshape Select Squeeze Unsqueeze Sum Max Min Collapse Bottle Euclidean Cosine".split()

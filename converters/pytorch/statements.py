@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+
+from relume.converters.pytorch.nesting import nested
+from relume.converters.pytorch.values import Statement, Value, Variable, variables_in
 
 __all__ = ["Body", "Value", "Variable", "identifier", "variables_in"]
 
@@ -19,32 +20,6 @@ RESERVED = frozenset(
     finally for from global if import in is lambda nonlocal not or pass raise return try while
     with yield self torch nn""".split()
 )
-
-
-class Variable:
-    """One result in a forward function.
-
-    Attributes:
-        hint: what it might be called.
-        may_broadcast: whether its shape may be another one than that of a tensor with as many
-            elements, which Torch7 would add to it all the same.
-    """
-
-    def __init__(self, hint: str) -> None:
-        self.hint = hint
-        self.may_broadcast = False
-
-
-Value = Any  # a Variable, or a tuple of values
-
-
-@dataclass
-class Statement:
-    """`targets = template`, with the values in the template's places {0}, {1}, ..."""
-
-    targets: tuple[Variable, ...]
-    template: str
-    values: tuple[Value, ...]
 
 
 def identifier(text: str) -> str:
@@ -57,14 +32,6 @@ def identifier(text: str) -> str:
     if name and name[0].isdigit():
         name = f"x{name}"
     return f"{name}_" if name in RESERVED else name
-
-
-def variables_in(value: Value) -> Iterator[Variable]:
-    if isinstance(value, Variable):
-        yield value
-    else:
-        for part in value:
-            yield from variables_in(part)
 
 
 class Body:
@@ -118,6 +85,7 @@ class Body:
         """The statements as text, and the return statement."""
         needed = self._needed(result)
         kept = [s for s in self.statements if any(target in needed for target in s.targets)]
+        kept = nested(kept, result)
         names = self._names(kept, result)
         written = [written_statement(statement, names) for statement in kept]
         final = written_value(result, names)
@@ -149,6 +117,8 @@ class Body:
             used = [v for value in statement.values for v in variables_in(value)]
             free = [names[v] for v in dict.fromkeys(used) if last_use[v] == place]
             taken.difference_update(free)
+            if len(set(used)) > 1:  # what combines several is none of them
+                free = ["x"] if "x" in free else []
             for target in statement.targets:
                 names[target] = choose_name(target.hint, free, taken)
                 taken.add(names[target])

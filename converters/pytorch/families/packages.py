@@ -194,11 +194,17 @@ RECURRENT = {
     "cudnn.BGRU",
 )
 def cudnn_recurrent(layer: Any, around: Any) -> Call:
-    layout = layer._layout(layer.weight)
-    if layout.skips_input:
+    if layer.inputMode == "CUDNN_SKIP_INPUT":
         raise Cannot("its first layer has no weights for the input (CUDNN_SKIP_INPUT)")
     if layer.rememberStates:
         raise Cannot("it begins a sequence where the one before ended (rememberStates)")
+    helper, arguments, held = cudnn_parts(layer)
+    return Call(helper, arguments, 2, held)
+
+
+def cudnn_parts(layer: Any) -> tuple[str, dict[str, Any], tuple[Weight, ...]]:
+    """The helper, its arguments and its tensors for a recurrent network of cudnn."""
+    layout = layer._layout(layer.weight)
     helper, kind = RECURRENT[layer.mode]
     arguments = {
         "input_size": layout.inputs,
@@ -218,7 +224,7 @@ def cudnn_recurrent(layer: Any, around: Any) -> Call:
         level, direction = divmod(index // 4, layout.directions)
         suffix = "_reverse" if direction else ""
         held.append(Weight(f"{names[index % 4]}_l{level}{suffix}", (part,)))
-    return Call(helper, arguments, 2, tuple(held))
+    return helper, arguments, tuple(held)
 
 
 @rule("cudnn.SpatialBias")

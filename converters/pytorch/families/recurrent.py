@@ -69,7 +69,7 @@ def fast_lstm(layer: Any, around: Any) -> Call:
     return Call("RecurrentCell", {"cell": cell, "size0": size, "size1": size}, 3)
 
 
-@rule("nn.Recurrence")
+@rule("nn.Recurrence", "nn.LinearRNN", "nn.LookupRNN")
 def recurrence(layer: Any, around: Any) -> Call:
     check_untold(layer)
     arguments = {
@@ -161,7 +161,7 @@ def step_gru(layer: Any, around: Any) -> Call:
     return gru_step(layer)
 
 
-@rule("nn.RecLSTM", "nn.RecGRU", "nn.LinearRNN", "nn.LookupRNN")
+@rule("nn.RecLSTM", "nn.RecGRU")
 def rec_cell(layer: Any, around: Any) -> Call:
     sizes = [int(getattr(layer, state.size)) for state in layer.states]
     return step_cell(layer, around, *sizes)
@@ -242,11 +242,10 @@ def masked_lookup(layer: Any, around: Any) -> Call:
 
 @rule("nn.SAdd")
 def sum_with_number(layer: Any, around: Any) -> Call:
+    addend = number(layer.addend)
     negate = given(negate=True if layer.negate else None)
-    code = (
-        f"-({{0}} + {number(layer.addend)})" if layer.negate else f"{{0}} + {number(layer.addend)}"
-    )
-    return Call("SumWithNumber", {"addend": number(layer.addend), **negate}, 1, code=code)
+    code = f"{-addend} - {{0}}" if layer.negate else f"{{0}} + {addend}"
+    return Call("SumWithNumber", {"addend": addend, **negate}, 1, code=code)
 
 
 @rule("nn.CopyGrad")

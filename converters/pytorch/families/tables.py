@@ -8,7 +8,7 @@ from relume.converters.pytorch.families.fields import given, place
 from relume.converters.pytorch.families.shapes import dims_of
 from relume.converters.pytorch.layers import Call, Cannot
 from relume.converters.pytorch.rules import Code, rule
-from relume.converters.pytorch.statements import Value
+from relume.converters.pytorch.statements import Value, variables_in
 
 MOST_IN_A_LINE = 5  # more terms of a sum go into a loop
 
@@ -45,6 +45,7 @@ def in_one_shape(scope: Any, values: tuple[Value, ...], operator: str, hint: str
         parts[1:] = [f"{part}.view_as({{0}})" for part in parts[1:]]
     result = scope.body.assign(hint, f" {operator} ".join(parts), *values)
     result.may_broadcast = getattr(values[0], "may_broadcast", False)
+    result.is_tensor = True
     return result
 
 
@@ -138,7 +139,12 @@ def narrow_table(layer: Any, around: Any) -> Code:
 
 @rule("nn.FlattenTable")
 def flatten_table(layer: Any, around: Any) -> Code:
-    return Code(lambda scope, value: scope.body.assign("", "flattened({0})", value))
+    def write(scope: Any, value: Value) -> Value:
+        if isinstance(value, tuple) and all(v.is_tensor for v in variables_in(value)):
+            return tuple(variables_in(value))
+        return scope.body.assign("", "flattened({0})", value)
+
+    return Code(write)
 
 
 @rule("nn.ZipTable")

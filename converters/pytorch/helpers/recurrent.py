@@ -158,25 +158,6 @@ class FastLSTMCell(nn.Module):
         return shown.sigmoid() * cell.tanh(), cell
 
 
-class GRUCell(nn.Module):
-    """One step of gated recurrent units, (x, output) to the output. The reset gate acts
-    before the multiplication with the weight, unlike in nn.GRUCell."""
-
-    def __init__(self, input_size, hidden_size):
-        super().__init__()
-        self.gates_input = nn.Linear(input_size, 2 * hidden_size)
-        self.gates_output = nn.Linear(hidden_size, 2 * hidden_size, bias=False)
-        self.from_input = nn.Linear(input_size, hidden_size)
-        self.from_output = nn.Linear(hidden_size, hidden_size, bias=False)
-
-    def forward(self, x):
-        x, output = x
-        gates = (self.gates_input(x) + self.gates_output(output)).sigmoid()
-        reset, update = gates.chunk(2, -1)
-        candidate = self.from_input(x) + self.from_output(reset * output)
-        return (1 - update) * candidate.tanh() + update * output
-
-
 class StepLSTM(nn.Module):
     """One step of an LSTM, (x, output, cell) to (output, cell); the gates come in the
     order input, forget, output, candidate. The output may be a projection."""

@@ -13,13 +13,19 @@ def flattened(x):
     return tuple(tensor for part in x for tensor in flattened(part))
 
 
+def matching(value, like):
+    """A value in the shape of another one with as many elements; numbers stay."""
+    is_pair = isinstance(value, torch.Tensor) and isinstance(like, torch.Tensor)
+    return value.reshape(like.shape) if is_pair else value
+
+
 class Add(nn.Module):
     """The sum of the elements of a tuple."""
 
     def forward(self, x):
         total = x[0]
         for value in x[1:]:
-            total = total + value.view_as(total)
+            total = total + matching(value, total)
         return total
 
 
@@ -29,7 +35,7 @@ class Multiply(nn.Module):
     def forward(self, x):
         product = x[0]
         for value in x[1:]:
-            product = product * value.view_as(product)
+            product = product * matching(value, product)
         return product
 
 

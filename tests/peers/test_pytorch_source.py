@@ -18,13 +18,7 @@ FLOAT_INSIDE = {"DontCast", "Convert"}  # layers of another type than the networ
 REFUSED = {
     "nn.SpatialFractionalMaxPooling": "random regions",
     "nn.VolumetricFractionalMaxPooling": "random regions",
-    "nn.SpatialUniformCrop": "random scales",
-    "nn.SpatialGlimpse": "other scales than 2",
     "nn.IndexLinear": "normalize notes the largest inputs",
-    "nn.Kmeans": "learns while it runs",
-    "nn.WeightNorm": "of a layer that keeps its weight inside",
-    "nn.CategoricalEntropy": "no helper yet",
-    "nn.NCECriterion": "no helper yet",
 }
 # What real Torch7 gives there is no gradient in the usual sense.
 OWN_GRADIENTS = {

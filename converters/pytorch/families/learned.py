@@ -83,6 +83,8 @@ def linear_weight_norm(layer: Any, around: Any) -> Call:
 @rule("nn.WeightNorm")
 def weight_norm(layer: Any, around: Any) -> Call:
     inner = around.call(layer.modules[0])
+    if inner.function == "ConvTranspose":
+        inner = inner.arguments["layer"]
     if not isinstance(inner.function, str) or not any(w.name == "weight" for w in inner.weights):
         raise Cannot(f"it holds a {layer.modules[0].torch_typename}, whose weight is elsewhere")
     inner.weights = tuple(weight for weight in inner.weights if weight.name != "weight")

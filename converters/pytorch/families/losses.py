@@ -160,4 +160,5 @@ def nonzero_samples(layer: Any, around: Any) -> Call:
 
 @rule("nn.ModuleFromCriterion", "nn.CriterionTable")
 def as_layer(layer: Any, around: Any) -> Call:
-    return Call("FromCriterion", {"loss": around.call(layer.criterion)}, 1)
+    one_number = {"one_number": True} if layer.torch_typename == "nn.CriterionTable" else {}
+    return Call("FromCriterion", {"loss": around.call(layer.criterion), **one_number}, 1)

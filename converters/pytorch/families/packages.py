@@ -59,22 +59,34 @@ def plane_affine(layer: Any, around: Any) -> Call:
 
 @rule("nn.SpatialUniformCrop")
 def uniform_crop(layer: Any, around: Any) -> Call:
+    arguments: dict[str, Any] = {"height": int(layer.oheight), "width": int(layer.owidth)}
     if layer.scale is not None:
-        raise Cannot("it scales by random factors")
-    arguments = {"height": int(layer.oheight), "width": int(layer.owidth)}
+        arguments["scales"] = (number(layer.scale["min"]), number(layer.scale["max"]))
     return Call("UniformCrop", arguments, 2)
 
 
 @rule("nn.SpatialGlimpse")
 def glimpse(layer: Any, around: Any) -> Call:
-    if layer.scale != 2:
-        raise Cannot(f"it scales parts by {layer.scale}; only 2 is known")
     arguments = {
         "height": int(layer.height),
         "width": int(layer.width),
         "depth": int(layer.depth),
+        **given(factor=None if layer.scale == 2 else number(layer.scale)),
     }
     return Call("Glimpse", arguments, 3)
+
+
+@rule("nn.Kmeans")
+def kmeans(layer: Any, around: Any) -> Call:
+    scale = given(scale=None if layer.scale is None else number(layer.scale))
+    arguments = {"count": int(layer.k), "size": int(layer.dim), **scale}
+    return Call("KMeans", arguments, 2, weights(layer, "weight"))
+
+
+@rule("nn.CategoricalEntropy")
+def entropy_penalty(layer: Any, around: Any) -> Call:
+    bound = None if layer.minEntropy is None else number(layer.minEntropy)
+    return Call("EntropyPenalty", {"scale": number(layer.scale), **given(bound=bound)})
 
 
 @rule("nn.SpatialBinaryConvolution")

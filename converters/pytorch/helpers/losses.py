@@ -361,14 +361,17 @@ def chosen_rows(value, rows):
 
 
 class FromCriterion(nn.Module):
-    """A loss as a layer: its input is (x, target), its output one number."""
+    """A loss as a layer: its input is (x, target), its output one number, as a vector
+    unless `one_number` says otherwise."""
 
-    def __init__(self, loss):
+    def __init__(self, loss, one_number=False):
         super().__init__()
         self.loss = loss
+        self.one_number = one_number
 
     def forward(self, x):
         x, target = x
         if isinstance(target, torch.Tensor):
             target = target.detach()
-        return self.loss(x, target).reshape(1)
+        value = self.loss(x, target)
+        return value if self.one_number else value.reshape(1)

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from relume.converters.pytorch.helpers.planes import linear_resize
+
 
 class ArgMax(nn.Module):
     """The place (from 1) of the largest element along a dimension."""
@@ -145,33 +147,42 @@ class RegionDropout(nn.Module):
 
 
 class UniformCrop(nn.Module):
-    """A part of every image, at a random place while training, its middle
-    afterwards."""
+    """A part of every image, at a random place while training, its middle afterwards.
+    With `scales` a part is larger by a random factor between these while training."""
 
-    def __init__(self, height, width):
+    def __init__(self, height, width, scales=None):
         super().__init__()
         self.size = (height, width)
+        self.scales = scales
 
     def forward(self, x):
         if x.dim() == 4:
             return torch.stack([self(image) for image in x])
+        factor = 1.0
+        if self.scales and self.training:
+            factor = float(torch.empty(()).uniform_(*self.scales))
         for dim, size in zip((-2, -1), self.size, strict=True):
+            size = math.ceil(size * factor)
             room = x.shape[dim] - size
             start = max(0, math.ceil(room / 2) - 1)
             if self.training:
                 start = max(0, math.ceil(float(torch.rand(())) * room) - 1)
             x = x.narrow(dim, start, size)
+        if self.scales:
+            x = linear_resize(linear_resize(x, -2, self.size[0]), -1, self.size[1])
         return x
 
 
 class Glimpse(nn.Module):
-    """Parts of growing size around a location of images, scaled to one size:
-    (images, locations). Locations lie between -1 and 1, down and to the right."""
+    """Parts of growing size around a location of images, scaled to one size: (images,
+    locations). Locations lie between -1 and 1, down and to the right; each part is
+    `factor` times larger than the one before."""
 
-    def __init__(self, height, width, depth):
+    def __init__(self, height, width, depth, factor=2):
         super().__init__()
         self.size = (height, width)
         self.depth = depth
+        self.factor = factor
 
     def forward(self, x):
         images, locations = x
@@ -180,18 +191,23 @@ class Glimpse(nn.Module):
                 [self(pair) for pair in zip(images, locations, strict=True)]
             )
         place = locations.reshape(-1).tolist()
-        parts = [self.part(images, place, 2**level) for level in range(self.depth)]
+        parts = [self.part(images, place, self.factor**i) for i in range(self.depth)]
         return torch.cat(parts)
 
     def part(self, image, place, factor):
-        sizes = [size * factor for size in self.size]
+        sizes = [int(size * factor) for size in self.size]
         above, left = ((size - 1) // 2 for size in sizes)
         image = F.pad(image, (left, left, above, above))
         for dim, size, at in zip((1, 2), sizes, place, strict=True):
             room = image.shape[dim] - size
             start = int(min(room, max(0, (at + 1) / 2 * room)))
             image = image.narrow(dim, start, size)
-        return image if factor == 1 else F.avg_pool2d(image, factor)
+        if factor == 1:
+            return image
+        if self.factor == 2:
+            return F.avg_pool2d(image, int(factor))
+        rows = linear_resize(image, -2, self.size[0])
+        return linear_resize(rows, -1, self.size[1])
 
 
 class BinaryConv2d(nn.Conv2d):
@@ -449,3 +465,72 @@ class PerStep(nn.Module):
     def forward(self, x):
         y = self.layer(x.reshape(-1, *x.shape[2:]))
         return y.reshape(*x.shape[:2], *y.shape[1:])
+
+
+class NearestCentre(torch.autograd.Function):
+    """The number (from 1) of the nearest centre of each row. The gradient of a centre
+    is its distance from the mean of the rows that chose it."""
+
+    @staticmethod
+    def forward(ctx, rows, centres, scale):
+        distances = (rows.unsqueeze(1) - centres).square().sum(2)
+        places = distances.argmin(1)
+        ctx.save_for_backward(rows, centres, places)
+        ctx.scale = scale
+        return (places + 1).to(rows.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        rows, centres, places = ctx.saved_tensors
+        members = F.one_hot(places, len(centres)).to(rows.dtype)
+        counts = members.sum(0).unsqueeze(1)
+        distances = counts * centres - members.T @ rows
+        slopes = distances / (counts + 1e-7) * ctx.scale
+        return torch.zeros_like(rows), slopes, None
+
+
+class KMeans(nn.Module):
+    """The number (from 1) of the nearest of learned centres; a gradient step of length
+    1, of the sum of the output, is a step of the k-means algorithm."""
+
+    def __init__(self, count, size, scale=1.0):
+        super().__init__()
+        self.scale = scale
+        self.weight = nn.Parameter(torch.zeros(count, size))
+
+    def forward(self, x):
+        rows = x if x.dim() == 2 else x.unsqueeze(0)
+        return NearestCentre.apply(rows, self.weight, self.scale)
+
+
+class EntropyFunction(torch.autograd.Function):
+    """The identity, with a gradient that makes the mean of the rows less decided."""
+
+    @staticmethod
+    def forward(ctx, x, scale, bound):
+        ctx.save_for_backward(x)
+        ctx.scale, ctx.bound = scale, bound
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        share = 1 / x.sum()
+        p = x.sum(0) * share
+        if ctx.bound is None or -(p * (p + 1e-6).log()).sum() < ctx.bound:
+            slope = (p + 1e-6).log() + p / (p + 1e-6)
+            gradient = gradient + ctx.scale * share * slope / len(x)
+        return gradient, None, None
+
+
+class EntropyPenalty(nn.Module):
+    """Gives back its input, rows of probabilities; its gradient makes their mean less
+    decided, while the entropy of the mean is below a bound."""
+
+    def __init__(self, scale=1.0, bound=None):
+        super().__init__()
+        self.scale = scale
+        self.bound = bound
+
+    def forward(self, x):
+        return EntropyFunction.apply(x, self.scale, self.bound)

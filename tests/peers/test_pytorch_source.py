@@ -19,6 +19,7 @@ REFUSED = {
     "nn.SpatialFractionalMaxPooling": "random regions",
     "nn.VolumetricFractionalMaxPooling": "random regions",
     "nn.IndexLinear": "normalize notes the largest inputs",
+    "nn.NCECriterion": "no helper yet",
 }
 # What real Torch7 gives there is no gradient in the usual sense.
 OWN_GRADIENTS = {

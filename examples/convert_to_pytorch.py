@@ -9,6 +9,7 @@ puts the weights into a new checkpoint and compares what both sides say. Needs P
 import importlib.util
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ import torch
 import relume as rl
 
 CHECKPOINT = Path(__file__).parent / "models" / "shakespeare.t7"
-TEXT = "To be, or not to be, that is the question"
+TEXT = "To be, or not to be"
 
 
 def numbers_of(text, vocabulary):
@@ -27,7 +28,7 @@ def numbers_of(text, vocabulary):
 def loss_of(network, characters, states):
     """The mean surprise at each next character; char-rnn's cell gives states and scores."""
     total = 0
-    for given, wanted in zip(characters[:-1], characters[1:], strict=True):
+    for given, wanted in pairwise(characters):
         *states, scores = network((given, *states))
         total = total - scores[0, wanted - 1]
     return (total / (len(characters) - 1)).sum()
@@ -47,7 +48,7 @@ def main(folder):
     characters = numbers_of(TEXT, checkpoint.vocab)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.01)
     before = loss_of(network, characters, states).item()
-    for _ in range(20):
+    for _ in range(6):
         optimizer.zero_grad()
         loss_of(network, characters, states).backward()
         optimizer.step()

@@ -9,26 +9,30 @@ from collections.abc import Iterable
 from relume.converters.pytorch.formatting import CLOSING, OPENING, blank_strings
 from relume.converters.pytorch.values import Statement, Value, Variable, variables_in
 
-__all__ = ["nested"]
+__all__ = ["CALL", "binding", "nested"]
 
-LONGEST = 56  # characters of an expression, without the names in it
 PLACE = re.compile(r"\{(\d+)\}")
 SUM, PRODUCT, CALL = 1, 2, 3  # how tightly an expression is bound
 OPERATORS = {" + ": SUM, " - ": SUM, " * ": PRODUCT, " / ": PRODUCT, " @ ": PRODUCT}
 
 
-def nested(statements: list[Statement], result: Value) -> list[Statement]:
-    """The statements with those written into others that give an unnamed result for one use."""
+def nested(statements: list[Statement], result: Value, longest: int) -> list[Statement]:
+    """The statements with those written into others that give an unnamed result for one use.
+
+    Args:
+        result: what the function returns.
+        longest: characters of an expression, without the names in it; 0 for no nesting.
+    """
     uses = Counter(v for s in statements for value in s.values for v in variables_in(value))
     uses.update(variables_in(result))
     uses.update(variables_in(result))  # what is returned keeps a line of its own
     waiting: dict[Variable, Statement] = {}
     kept: list[Statement] = []
     for statement in statements:
-        statement = with_inner(statement, waiting)
+        statement = with_inner(statement, waiting, longest)
         target = statement.targets[0]
         is_inner = len(statement.targets) == 1 and uses[target] == 1 and not target.hint
-        if is_inner and length(statement.template) <= LONGEST:
+        if is_inner and len(statement.template) <= longest:
             waiting[target] = statement
         else:
             kept.append(statement)
@@ -52,7 +56,7 @@ def with_leftovers(
     return sorted(kept, key=lambda statement: places[statement.targets[0]])
 
 
-def with_inner(statement: Statement, waiting: dict[Variable, Statement]) -> Statement:
+def with_inner(statement: Statement, waiting: dict[Variable, Statement], longest: int) -> Statement:
     """A statement with the expressions of its values in their places, where they fit."""
     values: list[Value] = []
     pieces: list[str] = []
@@ -63,7 +67,7 @@ def with_inner(statement: Statement, waiting: dict[Variable, Statement]) -> Stat
         inner = waiting.get(value) if isinstance(value, Variable) else None
         pieces.append(statement.template[end : match.start()])
         end = match.end()
-        fits = inner is not None and length(statement.template) + length(inner.template) <= LONGEST
+        fits = inner is not None and len(statement.template) + len(inner.template) <= longest
         if inner is None or not fits or counts[match.group(1)] > 1:
             pieces.append(f"{{{len(values)}}}")
             values.append(value)
@@ -76,10 +80,6 @@ def with_inner(statement: Statement, waiting: dict[Variable, Statement]) -> Stat
         values += inner.values
     pieces.append(statement.template[end:])
     return Statement(statement.targets, "".join(pieces), tuple(values))
-
-
-def length(template: str) -> int:
-    return len(template)
 
 
 def outermost(template: str) -> str:

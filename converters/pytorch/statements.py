@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from relume.converters.pytorch.nesting import nested
+from relume.converters.pytorch.formatting import INDENT, LINE_LENGTH
+from relume.converters.pytorch.nesting import CALL, binding, nested
 from relume.converters.pytorch.values import Statement, Value, Variable, variables_in
 
 __all__ = ["Body", "Value", "Variable", "identifier", "variables_in"]
@@ -32,6 +33,18 @@ def identifier(text: str) -> str:
     if name and name[0].isdigit():
         name = f"x{name}"
     return f"{name}_" if name in RESERVED else name
+
+
+# Characters of expressions that are written into others, without names; fewer where a line would
+# be too long.
+EXPRESSION_LENGTHS = (56, 36, 0)
+ROOM = LINE_LENGTH - 2 * len(INDENT)
+
+
+def is_easily_broken(line: str) -> bool:
+    """Does a line fit, or have brackets to break it at and no operators around them?"""
+    _, _, right = line.rpartition(" = ")
+    return len(line) <= ROOM or binding(right.removeprefix("return ")) == CALL
 
 
 class Body:
@@ -85,12 +98,18 @@ class Body:
         """The statements as text, and the return statement."""
         needed = self._needed(result)
         kept = [s for s in self.statements if any(target in needed for target in s.targets)]
-        kept = nested(kept, result)
-        names = self._names(kept, result)
-        written = [written_statement(statement, names) for statement in kept]
+        for longest in EXPRESSION_LENGTHS:
+            lines = self._written(nested(kept, result, longest), result)
+            if all(is_easily_broken(line) for line in lines):
+                break
+        return lines
+
+    def _written(self, statements: list[Statement], result: Value) -> list[str]:
+        names = self._names(statements, result)
+        written = [written_statement(statement, names) for statement in statements]
         final = written_value(result, names)
-        if kept and len(kept[-1].targets) == 1 and result is kept[-1].targets[0]:
-            last = kept[-1]
+        if statements and statements[-1].targets == (result,):
+            last = statements[-1]
             final = last.template.format(*(written_value(v, names) for v in last.values))
             written.pop()
         return [*written, f"return {final}"]

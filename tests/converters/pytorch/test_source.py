@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from golden_cases import DATA, load_cases
 
 from relume import legacy_nn as nn
 from relume.converters.pytorch import generate
@@ -91,3 +92,45 @@ def test_a_file_is_formatted(tmp_path):
     for command in (["format", "--check", "--isolated"], ["check", "--isolated"]):
         done = subprocess.run(["ruff", *command, path], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="needs ruff")
+def test_the_source_of_every_golden_layer_is_formatted(tmp_path):
+    written = 0
+    for section in ("nn", "nngraph", "rnn", "dpnn"):
+        for path in sorted((DATA / section).glob("*.t7")):
+            case = load_cases(section, path.stem)[-1]
+            layer = case.get("module") or case.get("criterion")
+            if not isinstance(layer, nn.Module) or generate(layer).refusals:
+                continue
+            (tmp_path / f"{section}_{path.stem}.py").write_text(text_of(layer))
+            written += 1
+    assert written > 230
+    for command in (["format", "--check", "--isolated"], ["check", "--isolated"]):
+        done = subprocess.run(["ruff", *command, tmp_path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_used_once_stands_where_it_is_used():
+    x, before = nn.Identity()(), nn.Identity()()
+    parts = nn.SplitTable(2)(x).split(2)
+    gate = nn.CMulTable()([nn.Sigmoid()(parts[0]), before])
+    net = nn.gModule([x, before], [nn.CAddTable()([gate, nn.Tanh()(parts[1])])])
+    assert "return torch.sigmoid(part1) * input2 + torch.tanh(part2)" in body_of(net)
+
+
+def test_a_sum_of_a_product_keeps_its_brackets():
+    x, y = nn.Identity()(), nn.Identity()()
+    total = nn.CAddTable()([x, y])
+    net = nn.gModule([x, y], [nn.CMulTable()([total, nn.Tanh()(y)])])
+    assert "return (input1 + input2) * torch.tanh(input2)" in body_of(net)
+
+
+def test_what_may_have_another_shape_is_brought_into_one():
+    x, y = nn.Identity()(), nn.Identity()()
+    net = nn.gModule([x, y], [nn.CAddTable()([nn.Linear(3, 1)(x), y])])
+    assert ".view_as(" in body_of(net)
+
+
+def test_layers_that_modules_of_pytorch_have_methods_for_get_other_names():
+    assert "self.zero_grad_ = ZeroGrad()" in body_of(nn.ZeroGrad())

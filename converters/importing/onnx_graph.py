@@ -92,7 +92,7 @@ class Reader:
             attributes,
             [self.constants.get(name) for name in node.input],
             [self.ranks.get(name) for name in node.input],
-            (self.shapes.get(node.input[0]) or [None])[0] if node.input else None,
+            self.shapes.get(node.input[0], []) if node.input else [],
             [name if name in self.needed else "" for name in node.output],
         )
         try:
@@ -102,7 +102,7 @@ class Reader:
             made = reader(operation)
         except Cannot as error:
             self.refused[node.op_type, str(error)] += 1
-            made = nn.Identity()
+            made = [nn.Identity() for _ in node.output]
         if isinstance(made, np.ndarray):
             self.constants[node.output[0]] = made
             return
@@ -118,8 +118,9 @@ class Reader:
         """Computes what is constant, sizes among it; says whether the node was that."""
         from onnx.reference import ReferenceEvaluator
 
-        if node.op_type == "Shape" and node.input[0] in self.shapes:
-            self.constants[node.output[0]] = np.array(self.shapes[node.input[0]], np.int64)
+        shape = self.shapes.get(node.input[0], [None]) if node.input else [None]
+        if node.op_type == "Shape" and None not in shape:
+            self.constants[node.output[0]] = np.array(shape, np.int64)
             return True
         if not all(name in self.constants for name in node.input if name) or not node.output:
             return False
@@ -141,12 +142,11 @@ def ranks_of(graph: Any) -> dict[str, int]:
     return ranks
 
 
-def shapes_of(graph: Any) -> dict[str, list[int]]:
-    """The sizes of the values of which all are known."""
-    shapes = {}
+def shapes_of(graph: Any) -> dict[str, list[int | None]]:
+    """The sizes of the values, None where one is not fixed."""
+    shapes: dict[str, list[int | None]] = {}
     for item in [*graph.input, *graph.value_info, *graph.output]:
         if item.type.HasField("tensor_type") and item.type.tensor_type.HasField("shape"):
             dims = item.type.tensor_type.shape.dim
-            if all(dim.HasField("dim_value") for dim in dims):
-                shapes[item.name] = [dim.dim_value for dim in dims]
+            shapes[item.name] = [d.dim_value if d.HasField("dim_value") else None for d in dims]
     return shapes

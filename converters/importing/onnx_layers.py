@@ -27,7 +27,7 @@ class Operation:
         attributes: by name.
         constants: for every input its value, where that is fixed.
         ranks: for every input how many dimensions it has, where that is known.
-        batch: the first size of the first input, where it is fixed.
+        shape: the sizes of the first input, None where one is not fixed.
         outputs: names of the outputs, "" for those that nothing needs.
     """
 
@@ -35,7 +35,7 @@ class Operation:
     attributes: dict[str, Any]
     constants: list[np.ndarray | None]
     ranks: list[int | None]
-    batch: int | None
+    shape: list[int | None]
     outputs: list[str]
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -300,7 +300,7 @@ def reshape(op: Operation) -> Any:
     kept = next((i for i, n in enumerate(shape) if n != 0), len(shape))
     if kept == len(shape) - 1 and shape[-1] == -1:
         return nn.Collapse(op.rank() - kept)
-    is_batch = shape[0] in (0, -1) or shape[0] == op.batch
+    is_batch = shape[0] in (0, -1) or (op.shape and shape[0] == op.shape[0])
     if len(shape) > 1 and is_batch and 0 not in shape[1:]:
         return nn.View(*shape[1:]).setNumInputDims(max(1, op.rank() - 1))
     if 0 in shape or -1 in shape:
@@ -362,7 +362,11 @@ def split(op: Operation) -> Any:
     axis = op.axis(op.get("axis", 0))
     sizes = op.get("split") if op.get("split") is not None else op.optional(1)
     if sizes is None:
-        raise Cannot("it does not say how large the parts are")
+        whole = op.shape[axis - 1] if op.shape else None
+        if whole is None:
+            raise Cannot("it does not say how large the parts are")
+        largest = -(-whole // len(op.outputs))
+        sizes = [min(largest, whole - largest * i) for i in range(len(op.outputs))]
     starts = np.cumsum([0, *sizes])
     return [nn.Narrow(axis, int(a) + 1, int(n)) for a, n in zip(starts, sizes, strict=False)]
 

@@ -29,11 +29,14 @@ def gates_of(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
 def direction(op: Operation, make: Any, order: tuple[int, ...], place: int) -> Any:
     """The layer for one direction."""
     weight, recurrent = op.constant(1, "weight")[place], op.constant(2, "weight")[place]
+    both = op.optional(3)
+    if make is None:
+        bias = np.zeros(6 * recurrent.shape[1]) if both is None else both[place]
+        return late_reset(weight, recurrent, bias)
     hidden, inputs = recurrent.shape[1], weight.shape[1]
     layer = make(inputs, hidden)
     rows = np.concatenate([gates_of(weight, order).T, gates_of(recurrent, order).T])
     set_tensor(layer, "weight", rows)
-    both = op.optional(3)
     bias = np.zeros(len(order) * hidden)
     if both is not None:
         first, second = np.split(both[place], 2)
@@ -86,6 +89,31 @@ def lstm(op: Operation) -> Any:
 
 @operation("GRU")
 def gru(op: Operation) -> Any:
-    if op.get("linear_before_reset", 0):
-        raise Cannot("its reset gate acts after the multiplication (linear_before_reset)")
-    return recurrent(op, nn.SeqGRU, GRU_GATES)
+    """PyTorch's resets after the multiplication, package rnn's before it."""
+    return recurrent(op, None if op.get("linear_before_reset", 0) else nn.SeqGRU, GRU_GATES)
+
+
+def late_reset(weight: np.ndarray, recurrent: np.ndarray, bias: np.ndarray) -> Any:
+    """A GRU whose reset gate acts after the multiplication, as a graph that a Sequencer runs."""
+    hidden, inputs = recurrent.shape[1], weight.shape[1]
+    x, before = nn.Identity()(), nn.Identity()()
+    sums = []
+    for source, matrix, size, own_bias in zip(
+        (x, before), (weight, recurrent), (inputs, hidden), np.split(bias, 2), strict=True
+    ):
+        layer = nn.Linear(size, 3 * hidden)
+        set_tensor(layer, "weight", matrix)
+        set_tensor(layer, "bias", own_bias)
+        whole = layer(source)
+        sums.append([nn.Narrow(2, 1 + i * hidden, hidden)(whole) for i in range(3)])
+    update, reset = (
+        nn.Sigmoid()(nn.CAddTable()([from_input, from_state]))
+        for from_input, from_state in zip(sums[0][:2], sums[1][:2], strict=True)
+    )
+    late = nn.CMulTable()([reset, sums[1][2]])
+    new = nn.Tanh()(nn.CAddTable()([sums[0][2], late]))
+    # (1 - update) * new + update * before
+    kept = nn.CMulTable()([update, nn.CSubTable()([nn.Identity()(before), new])])
+    after = nn.CAddTable()([nn.Identity()(new), kept])
+    cell = in_float(nn.gModule([x, before], [after]), weight)
+    return in_float(nn.Sequencer(nn.Recurrence(cell, hidden, 1)), weight)

@@ -319,7 +319,7 @@ def as_array(tensor: Any) -> np.ndarray | None:
 
 def operation(name: str, attributes: dict, constants: list, rank: int | None) -> Operation:
     ranks = [rank] * len(constants)
-    return Operation(name, attributes, constants, ranks, None, [""])
+    return Operation(name, attributes, constants, ranks, [], [""])
 
 
 def read_operation(name: str, attributes: dict, constants: list, rank: int | None) -> Any:

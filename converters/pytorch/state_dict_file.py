@@ -11,9 +11,9 @@ import pickle
 import struct
 import zipfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -163,10 +163,10 @@ ALLOWED = {
 class TensorUnpickler(pickle.Unpickler):
     """Reads dicts, lists, numbers, texts and tensors; refuses everything else."""
 
-    def __init__(self, archive: zipfile.ZipFile, folder: str, order: str) -> None:
-        super().__init__(io.BytesIO(archive.read(f"{folder}data.pkl")))
-        self._archive, self._folder, self._order = archive, folder, order
-        self._storages: dict[str, np.ndarray] = {}
+    def __init__(self, stream: BinaryIO, storage: Callable[..., np.ndarray]) -> None:
+        """Reads from a stream; `storage(key, dtype, size)` gives the numbers of tensors."""
+        super().__init__(stream)
+        self._storage = storage
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ALLOWED:
@@ -177,19 +177,99 @@ class TensorUnpickler(pickle.Unpickler):
         return ALLOWED[module, name]
 
     def persistent_load(self, reference: Any) -> np.ndarray:
-        if not isinstance(reference, tuple) or len(reference) != 5:
+        if not isinstance(reference, tuple) or len(reference) not in (5, 6):
             raise FileFormatError("the file refers to something that is no storage")
-        _, kind, key, _, size = reference
-        if not isinstance(kind, StorageType):
+        _, kind, key, _, size, *view = reference
+        if not isinstance(kind, StorageType) or not isinstance(size, int) or size < 0:
             raise FileFormatError("the file holds a storage of an unknown type")
-        if key not in self._storages:
+        if view and view[0] is not None:
+            raise FileFormatError("the file holds views of storages, as the first PyTorch wrote")
+        return self._storage(key, kind.dtype, size)
+
+
+class ZipStorages:
+    """The storages of a zip file: a member each."""
+
+    def __init__(self, archive: zipfile.ZipFile, folder: str, order: str) -> None:
+        self._archive, self._folder, self._order = archive, folder, order
+        self._known: dict[str, np.ndarray] = {}
+
+    def __call__(self, key: str, dtype: np.dtype, size: int) -> np.ndarray:
+        if key not in self._known:
             data = self._archive.read(f"{self._folder}data/{key}")
-            dtype = kind.dtype.newbyteorder("<" if self._order == "little" else ">")
-            if size * dtype.itemsize > len(data):
+            stored = dtype.newbyteorder("<" if self._order == "little" else ">")
+            if size * stored.itemsize > len(data):
                 raise FileFormatError(f"storage {key} of the file is cut off")
-            array = np.frombuffer(data, dtype, size).astype(kind.dtype)
-            self._storages[key] = array
-        return self._storages[key]
+            self._known[key] = np.frombuffer(data, stored, size).astype(dtype)
+        return self._known[key]
+
+
+class LaterStorages:
+    """The storages of a file of before 2020, which follow the pickle: empty until then."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit  # bytes of the file: storages cannot be larger
+        self.known: dict[str, np.ndarray] = {}
+
+    def __call__(self, key: str, dtype: np.dtype, size: int) -> np.ndarray:
+        if key not in self.known:
+            self._left -= size * dtype.itemsize
+            if self._left < 0:
+                raise FileFormatError("the file is cut off: its tensors are larger than it is")
+            self.known[key] = np.zeros(size, dtype)
+        return self.known[key]
+
+    def fill(self, stream: BinaryIO) -> None:
+        for key in pickle_of_names(stream):
+            array = self.known.get(key)
+            header = stream.read(8)
+            if array is None or len(header) < 8 or int.from_bytes(header, "little") != array.size:
+                raise FileFormatError("the storages of the file are not those of its tensors")
+            data = stream.read(array.nbytes)
+            if len(data) < array.nbytes:
+                raise FileFormatError("the file is cut off")
+            array[...] = np.frombuffer(data, array.dtype.newbyteorder("<"), array.size)
+
+
+def no_storage(*arguments: Any) -> np.ndarray:
+    raise FileFormatError("a storage where there should be none")
+
+
+def pickle_of_names(stream: BinaryIO) -> list[str]:
+    names = TensorUnpickler(stream, no_storage).load()
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileFormatError("the file does not list its storages")
+    return names
+
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+
+
+def read_early(path: Path) -> Any:
+    """A file of before 2020: a magic number, a version, how the machine was, the pickle, and the
+    storages one after another."""
+    with open(path, "rb") as stream:
+        if TensorUnpickler(stream, no_storage).load() != MAGIC_NUMBER:
+            raise FileFormatError(f"{path} is no file of tensors that PyTorch wrote")
+        for _ in range(2):
+            TensorUnpickler(stream, no_storage).load()
+        storages = LaterStorages(path.stat().st_size)
+        found = TensorUnpickler(stream, storages).load()
+        storages.fill(stream)
+    return found
+
+
+def read_zip(path: Path) -> Any:
+    with zipfile.ZipFile(path) as archive:
+        pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
+        if len(pickles) != 1:
+            raise FileFormatError(f"{path} is no file of PyTorch: it has no data.pkl")
+        folder = pickles[0].removesuffix("data.pkl")
+        order = "little"
+        if f"{folder}byteorder" in archive.namelist():
+            order = archive.read(f"{folder}byteorder").decode("ascii", "replace")
+        stream = io.BytesIO(archive.read(pickles[0]))
+        return TensorUnpickler(stream, ZipStorages(archive, folder, order)).load()
 
 
 def read(path: Path) -> dict[str, np.ndarray]:
@@ -200,15 +280,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
         FileFormatError: the file is damaged or holds other objects than tensors.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
-            if len(pickles) != 1:
-                raise FileFormatError(f"{path} is no file of PyTorch: it has no data.pkl")
-            folder = pickles[0].removesuffix("data.pkl")
-            order = "little"
-            if f"{folder}byteorder" in archive.namelist():
-                order = archive.read(f"{folder}byteorder").decode("ascii", "replace")
-            found = TensorUnpickler(archive, folder, order).load()
+        found = (read_zip if zipfile.is_zipfile(path) else read_early)(path)
     except FileFormatError:
         raise
     except (zipfile.BadZipFile, pickle.UnpicklingError, KeyError, EOFError) as error:

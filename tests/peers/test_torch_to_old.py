@@ -187,10 +187,15 @@ def test_torch_loads_what_relume_wrote(tmp_path):
     assert state["again"].data_ptr() == state["a"].data_ptr()
 
 
-def test_relume_reads_what_torch_wrote(tmp_path):
+@pytest.mark.parametrize("is_zip", [True, False], ids=["zip", "before 2020"])
+def test_relume_reads_what_torch_wrote(tmp_path, is_zip):
     whole = torch.arange(12.0).reshape(3, 4)
     state = {"whole": whole, "column": whole[:, 1], "turned": whole.t(), "double": whole.double()}
-    torch.save({"state_dict": state, "epoch": 3}, tmp_path / "checkpoint.pt")
+    torch.save(
+        {"state_dict": state, "epoch": 3},
+        tmp_path / "checkpoint.pt",
+        _use_new_zipfile_serialization=is_zip,
+    )
     found = rl.load(tmp_path / "checkpoint.pt")
     assert {name: tensor.tolist() for name, tensor in found.items()} == {
         name: tensor.tolist() for name, tensor in state.items()

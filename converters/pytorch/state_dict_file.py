@@ -7,9 +7,11 @@ pickle is written opcode by opcode; reading allows the few names that tensors ne
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import struct
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -142,7 +144,8 @@ def rebuild_tensor(storage: Any, offset: int, shape: Any, strides: Any, *rest: A
     if not whole or len(shape) != len(strides):
         raise FileFormatError("a tensor in the file has a wrong shape")
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    if 0 not in shape and last >= storage.size:
+    is_larger = math.prod(shape) > storage.size or last >= storage.size
+    if 0 not in shape and is_larger:
         raise FileFormatError("a tensor in the file is larger than its storage")
     if 0 in shape:
         return np.empty(shape, storage.dtype)
@@ -272,6 +275,24 @@ def read_zip(path: Path) -> Any:
         return TensorUnpickler(stream, ZipStorages(archive, folder, order)).load()
 
 
+# What Python's readers raise for bytes that make no sense.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    pickle.UnpicklingError,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    OSError,
+)
+
+
 def read(path: Path) -> dict[str, np.ndarray]:
     """The tensors of a state_dict, also of one inside of a checkpoint under `state_dict` or
     `model`.
@@ -279,26 +300,29 @@ def read(path: Path) -> dict[str, np.ndarray]:
     Raises:
         FileFormatError: the file is damaged or holds other objects than tensors.
     """
+    with open(path, "rb"):
+        pass  # an error here is none of the contents
     try:
         found = (read_zip if zipfile.is_zipfile(path) else read_early)(path)
     except FileFormatError:
         raise
-    except (zipfile.BadZipFile, pickle.UnpicklingError, KeyError, EOFError) as error:
+    except DAMAGE as error:
         raise FileFormatError(
-            f"{path} is no file of tensors that PyTorch wrote: {error}"
+            f"{path} is damaged, or no file of tensors that PyTorch wrote: {error}"
         ) from error
-    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        raise FileFormatError(f"{path} is damaged: {error}") from error
     return tensors_of(found, path)
 
 
 def load(path: Path) -> dict[str, Any]:
     """The tensors of a state_dict as tensors of relume, by name."""
-    made: dict[int, Any] = {}
-    arrays = read(path)
-    for array in arrays.values():
-        made.setdefault(id(array), from_numpy(np.array(array)))
-    return {name: made[id(array)] for name, array in arrays.items()}
+    made: dict[tuple, Any] = {}
+    tensors = {}
+    for name, array in read(path).items():
+        memory = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+        if memory not in made:
+            made[memory] = from_numpy(np.array(array))
+        tensors[name] = made[memory]
+    return tensors
 
 
 def refuse(obj: Any) -> list[Refusal]:

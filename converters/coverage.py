@@ -30,7 +30,7 @@ SECTIONS = ("nn", "nngraph", "rnn", "dpnn")
 BEGIN = "<!-- Written by python -m relume.converters.coverage; do not edit. -->\n"
 END = "<!-- End of the table. -->\n"
 YES = "yes"
-TARGETS = [row for row in FORMATS if row.name != "state_dict"]  # which comes along with pytorch
+TARGETS = [row for row in FORMATS if not row.is_source_only]
 
 
 class Case(NamedTuple):

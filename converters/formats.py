@@ -105,6 +105,7 @@ class Format:
             first one that differs.
         any_object: takes whatever was loaded; otherwise networks only.
         options: names of options of its own, which come in `Options.more`.
+        is_source_only: files of this kind are read and not written.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Format:
     layers: Callable[[Path, Arrays], dict[str, list[np.ndarray]]] | None = None
     any_object: bool = False
     options: tuple[str, ...] = ()
+    is_source_only: bool = False
 
 
 def flatten(value: Arrays) -> list[np.ndarray]:
@@ -206,6 +208,7 @@ FORMATS: tuple[Format, ...] = (
         run=later("pytorch.file", "run"),
         load=later("pytorch.state_dict_file", "load"),
         any_object=True,
+        is_source_only=True,
     ),
     Format(
         "onnx",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import relume as rl
-from relume import legacy_nn as nn
+from relume import legacy_nn
 
 __all__ = ["Value", "apply", "finished", "start"]
+
+nn: Any = legacy_nn  # most layers are rows of its tables
 
 
 class Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from relume import legacy_nn as nn
+from relume import legacy_nn
 from relume.converters.formats import CannotConvert, Refusal
 from relume.converters.importing import onnx_planes as onnx_planes  # fills the table
 from relume.converters.importing import onnx_recurrent as onnx_recurrent
@@ -16,6 +16,8 @@ from relume.converters.importing.building import Value, apply, finished, start
 from relume.converters.importing.onnx_layers import LAYERS, Cannot, Operation
 
 __all__ = ["load", "network_of"]
+
+nn: Any = legacy_nn  # most layers are rows of its tables
 
 
 def load(path: Path) -> Any:
@@ -126,7 +128,7 @@ class Reader:
             return False
         feeds = {name: self.constants[name] for name in node.input if name}
         try:
-            results = ReferenceEvaluator(node).run(None, feeds)
+            results: Any = ReferenceEvaluator(node).run(None, feeds)
         except Exception as error:  # of whatever kind: package onnx says what it cannot do
             raise Cannot(f"package onnx cannot compute it: {error}") from error
         self.constants.update(zip(node.output, results, strict=False))

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 import relume as rl
-from relume import legacy_nn as nn
+from relume import legacy_nn
 
 __all__ = ["LAYERS", "Cannot", "Operation", "operation", "set_tensor"]
+
+nn: Any = legacy_nn  # most layers are rows of its tables
 
 
 class Cannot(Exception):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relume import legacy_nn as nn
+from relume import legacy_nn
 from relume.converters.importing.onnx_layers import (
     Cannot,
     Operation,
@@ -15,6 +15,8 @@ from relume.converters.importing.onnx_layers import (
     operation,
     set_tensor,
 )
+
+nn: Any = legacy_nn  # most layers are rows of its tables
 
 
 class Window:

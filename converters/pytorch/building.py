@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from relume.converters.formats import Refusal
@@ -311,7 +312,7 @@ def chain_code(module: Any) -> Code:
     def write(scope: Scope, value: Value) -> Value:
         before = None
         for step, part in enumerate(module.modules, 1):
-            value = scope.inside(step, lambda p=part, v=value, b=before: scope.emit(p, v, b))
+            value = scope.inside(step, partial(scope.emit, part, value, before))
             before = part
         return value
 

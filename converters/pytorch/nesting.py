@@ -73,13 +73,21 @@ def with_inner(statement: Statement, waiting: dict[Variable, Statement], longest
             values.append(value)
             continue
         del waiting[value]
-        first = len(values)
-        text = PLACE.sub(lambda m, first=first: f"{{{int(m.group(1)) + first}}}", inner.template)
+        text = renumbered(inner.template, len(values))
         needs_brackets = binding(inner.template) < wanted(statement.template, match)
         pieces.append(f"({text})" if needs_brackets else text)
         values += inner.values
     pieces.append(statement.template[end:])
     return Statement(statement.targets, "".join(pieces), tuple(values))
+
+
+def renumbered(template: str, first: int) -> str:
+    """A template whose places count from `first`.
+
+    >>> renumbered("{0} + {1}", 2)
+    '{2} + {3}'
+    """
+    return PLACE.sub(lambda match: f"{{{int(match.group(1)) + first}}}", template)
 
 
 def outermost(template: str) -> str:

@@ -157,14 +157,14 @@ def resample(layer: Any, around: Any) -> Call:
 
 
 @rule("nn.LookupTableGPU")
-def lookup(layer: Any, around: Any) -> Call:
+def lookup(layer: Any, around: Any) -> Call | Code:
     if layer.featuresInDim2:
         raise Cannot("it turns its output (featuresInDim2)")
     return lookup_table(layer, around)
 
 
 @rule("nn.TemporalConvolutionFB")
-def frames(layer: Any, around: Any) -> Call:
+def frames(layer: Any, around: Any) -> Call | Code:
     return temporal(layer, around)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from relume.bridge import Lua, LuaError
@@ -213,3 +215,23 @@ def test_named_arguments_of_dok(lua):
         return size, width
         """
     ) == (3, 3)  # fmt: skip
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="the system has no /dev/shm")
+def test_a_storage_in_shared_memory_has_a_name_while_it_lives(lua):
+    name = f"relume_test_{os.getpid()}"
+    lua.execute(
+        """
+        local name = ...
+        storage = torch.FloatStorage(name, true, 6, true)
+        storage:fill(3)
+        local same = torch.FloatStorage('/dev/shm/' .. name, true)
+        assert(#same == 6 and same[6] == 3)
+        same[1] = 5
+        assert(storage[1] == 5)
+        """,
+        name,
+    )
+    assert os.path.getsize(f"/dev/shm/{name}") == 24
+    lua.execute("storage = nil; collectgarbage(); collectgarbage()")
+    assert not os.path.exists(f"/dev/shm/{name}")

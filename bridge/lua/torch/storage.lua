@@ -67,7 +67,7 @@ end
 -- (), (size), (size, address), (table), (storage [, offset [, size]]),
 -- (file name [, shared [, size]]).
 local function constructor(row)
-   return function(first, second, size)
+   return function(first, second, size, in_shared_memory)
       if first == nil then return storage.new(row, 0) end
       local kind = type(first)
       if kind == 'table' then return storage.from_table(row, first) end
@@ -79,7 +79,9 @@ local function constructor(row)
          return storage.new_small_zeroed(row, first)
       end
       if kind == 'string' then
-         return python_memory().map_file(first, row.class, second or false, size)
+         local memory = python_memory()
+         if second and in_shared_memory then return memory.shared_memory(first, row.class, size) end
+         return memory.map_file(first, row.class, second or false, size)
       end
       local source = core.storage_row(first)
       if source == row then return part_of(row, first, second or 1, size) end

@@ -218,6 +218,6 @@ FORMATS: tuple[Format, ...] = (
         run=later("onnx.format", "run"),
         load=later("importing.onnx_graph", "load"),
         layers=later("onnx.format", "layers"),
-        options=("dynamic", "external_data"),
+        options=("dynamic", "external_data", "opset"),
     ),
 )

@@ -47,7 +47,7 @@ def candidates(inputs: Any) -> list[Axis]:
     used: dict[str, int] = {}
     axes = []
     for places, size in found:
-        number, dim = places[0]
+        number, dim = max(places, key=lambda place: tensors[place[0]].ndim)
         names = NAMES.get(tensors[number].ndim, ())
         name = names[dim] if dim < len(names) else f"dim{dim}"
         used[name] = used.get(name, 0) + 1

@@ -20,8 +20,8 @@ from relume.converters.onnx.rows import ROWS
 __all__ = ["OPSET", "export", "model_of"]
 
 OPSET = 23
+OLDEST_OPSET = 20  # the first one in which all nodes mean what they mean here
 LAYERS = "relume.layers"  # in the model's properties: which values every layer gives
-IR_VERSION = 11  # the first one that knows this opset
 
 
 def export(
@@ -30,6 +30,7 @@ def export(
     *,
     dtype: str = "float32",
     dynamic: bool = True,
+    opset: int = OPSET,
 ) -> onnx.ModelProto:
     """An ONNX model of a network in evaluate mode.
 
@@ -41,12 +42,14 @@ def export(
         inputs: an example: a tensor, or a (nested) table of tensors.
         dtype: of all floating numbers: "float32", "float16" or "float64".
         dynamic: False for a model of exactly these sizes.
+        opset: the version of ONNX's operators, from 20 on.
 
     Returns:
         An `onnx.ModelProto`.
 
     Raises:
         CannotConvert: with the layers that stand against it.
+        ValueError: another opset.
 
     >>> import relume as rl
     >>> from relume import legacy_nn as nn
@@ -55,6 +58,9 @@ def export(
     >>> [node.op_type for node in model.graph.node], model.graph.initializer[0].name
     (['Gemm', 'Tanh'], 'modules.1.weight')
     """
+    newest = onnx.defs.onnx_opset_version()
+    if not OLDEST_OPSET <= opset <= newest:
+        raise ValueError(f"opset is a number from {OLDEST_OPSET} to {newest}, not {opset!r}")
     refusals = check(network)
     if refusals:
         raise CannotConvert("onnx", refusals)
@@ -66,7 +72,7 @@ def export(
     while True:
         graph = traces.graph(without=fixed)
         try:
-            return model_of(graph, dtype)
+            return model_of(graph, dtype, opset)
         except NeedsFixedSizeError as error:
             open_axes = [axis.name for axis in graph.axes]
             fixed += error.axes or open_axes[-1:]
@@ -80,7 +86,7 @@ def refused(network: Any, error: UntraceableError) -> CannotConvert:
     return CannotConvert("onnx", [Refusal(name, 1, error.reason)])
 
 
-def model_of(graph: Graph, dtype: str = "float32") -> onnx.ModelProto:
+def model_of(graph: Graph, dtype: str = "float32", opset: int = OPSET) -> onnx.ModelProto:
     """The ONNX model of a graph.
 
     Raises:
@@ -100,7 +106,7 @@ def model_of(graph: Graph, dtype: str = "float32") -> onnx.ModelProto:
     if refusals:
         rows = [Refusal(name, count, reason) for (name, reason), count in refusals.items()]
         raise CannotConvert("onnx", rows)
-    return finished(builder)
+    return finished(builder, opset)
 
 
 def add_nodes(builder: Builder, node: Any) -> None:
@@ -122,7 +128,7 @@ def traits_of(op: str) -> frozenset[str]:
     return traits().get(op, frozenset())
 
 
-def finished(builder: Builder) -> onnx.ModelProto:
+def finished(builder: Builder, opset: int) -> onnx.ModelProto:
     graph = builder.graph
     outputs = []
     builder.layer = ""
@@ -139,10 +145,11 @@ def finished(builder: Builder) -> onnx.ModelProto:
     made = helper.make_graph(
         builder.nodes, "network", inputs, outputs, list(builder.initializers.values())
     )
+    operators = [helper.make_opsetid("", opset)]
     model = helper.make_model(
         made,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=operators,
+        ir_version=helper.find_min_ir_version_for(operators),
         producer_name="relume",
         producer_version=relume.__version__,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from relume.converters.formats import Arrays, CannotConvert, Options, Refusal, flatten
-from relume.converters.onnx.exporting import LAYERS, export
+from relume.converters.onnx.exporting import LAYERS, OPSET, export
 from relume.converters.onnx.refusals import check
 from relume.converters.proof.running import activation
 
@@ -28,6 +28,7 @@ def write(network: Any, path: Path, options: Options) -> None:
         activation(network, options.inputs),
         dtype=options.dtype or "float32",
         dynamic=options.more.get("dynamic", True),
+        opset=options.more.get("opset", OPSET),
     )
     is_large = sum(len(tensor.raw_data) for tensor in model.graph.initializer) > LARGEST_FILE
     if options.more.get("external_data", is_large):

@@ -67,6 +67,18 @@ def test_fixed_sizes():
     assert free_sizes(model) == set()
 
 
+@pytest.mark.parametrize("opset", [20, onnx.defs.onnx_opset_version()])
+def test_other_opsets(opset):
+    net, x = small_convnet(), rl.randn(2, 2, 8, 8)
+    net.insert(nn.SpatialUpSamplingBilinear(2), 4).insert(nn.SpatialAveragePooling(2, 2, 2, 2), 5)
+    model = export(net, x, opset=opset)
+    check_valid(model)
+    assert model.opset_import[0].version == opset
+    check_agreement(net, model, x)
+    with pytest.raises(ValueError, match="from 20 to"):
+        export(net, x, opset=9)
+
+
 def test_double_networks_become_float():
     net, x = nn.Linear(3, 2), rl.randn(4, 3, dtype=rl.float64)
     assert export(net, x).graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT

@@ -188,6 +188,10 @@ class Side:
             value = getattr(self.original, name, None)
         return None if callable(value) and not isinstance(value, Tensor) else value
 
+    def has_method(self, name: str) -> bool:
+        """Has the layer a method of its class's own by this name?"""
+        return not name.startswith("_") and callable(getattr(type(self.layer), name, None))
+
     def set_field(self, name: str, value: Any) -> None:
         """Sets a field of the layer."""
         setattr(self.layer, name, plain(value))

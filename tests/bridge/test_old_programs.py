@@ -153,3 +153,42 @@ def test_classes_derived_from_the_tester_and_the_command_line(lua, capfd):
 )
 def test_bits(lua, expression, value):
     assert lua.eval(f"require('bit32').{expression}") == value
+
+
+def test_a_vector_has_one_target(lua):
+    targets = "torch.LongTensor{2, 1}"
+    loss = lua.eval(f"(nn.ClassNLLCriterion():forward(torch.Tensor{{-1, -2}}, {targets}))")
+    assert loss == 2
+
+
+def test_the_reach_of_a_recurrent_layer_may_become_smaller_in_a_sequence(lua):
+    lua.require("rnn")
+    steps = lua.execute(
+        """
+        local layer = nn.LSTM(2, 2)
+        local x, back = torch.rand(1, 2), 0
+        for _, count in ipairs {4, 1, 4} do
+           for _ = 1, count do layer:forward(x) end
+           layer:maxBPTTstep(count)
+           for _ = 1, count do
+              layer:backward(x, torch.ones(1, 2))
+              back = back + 1
+           end
+        end
+        return back
+        """
+    )
+    assert steps == 9
+
+
+def test_methods_of_a_python_class_are_methods_in_lua(lua):
+    lua.require("dpnn")
+    count, shape = lua.execute(
+        """
+        local layer = nn.NCEModule(4, 5, 3, torch.rand(5))
+        local both = nn.Sequential():extend(nn.Tanh(), nn.Tanh())
+        local probabilities = layer:noiseProb(torch.Tensor(2, 3), torch.LongTensor(2, 3):fill(1))
+        return #both.modules, probabilities:size(2)
+        """
+    )
+    assert (count, shape) == (2, 3)

@@ -127,6 +127,7 @@ local function rows_and_labels(self, input, target)
    if input:dim() > 2 then error('input tensor should be 1D or 2D', 3) end
    local rows = input:dim() == 1 and input:contiguous():view(1, -1) or input
    local labels = type(target) == 'number' and torch.LongTensor {target} or target:long():contiguous():view(-1)
+   if input:dim() == 1 then labels = labels:narrow(1, 1, 1) end  -- further ones are not looked at
    local classes = rows:size(2)
    if labels:min() < 1 or labels:max() > classes then
       for i = 1, labels:size(1) do

@@ -73,7 +73,11 @@ function PythonModule.__index__(self, key)
    if own ~= nil or key == 'modules' then return own, true end
    local python = rawget(self, 'python')
    if python == nil or type(key) ~= 'string' then return nil, false end
-   return python.field(key), true
+   local value = python.field(key)
+   if value == nil and python.has_method(key) then
+      value = function(module, ...) return module.python.call(key, ...) end
+   end
+   return value, true
 end
 
 -- A copy is made in Python. Tensors that `seen` keeps stay shared.

@@ -248,6 +248,7 @@ local values = ffi.new('relume_value[?]', max_values)
 local results = ffi.new('void *[?]', 16)
 local outs = ffi.new('void *[?]', 4)
 local lists = ffi.new('int64_t[8][16]')
+local long_lists = {}  -- alive while a call runs
 -- enum Value::Type of tensor/value.h
 local type_none, type_tensor, type_integer, type_real, type_boolean = 0, 1, 2, 3, 4
 local type_integers, type_tensors, type_dtype, type_text = 5, 6, 7, 8
@@ -298,8 +299,8 @@ local function set_list(i, list)
       end
       values[i].type, values[i].count, values[i].tensors = type_tensors, n, tensor_list
    else
-      local place = lists[i % 8]
-      if n > 16 then error('at most 16 numbers in a list of sizes', 3) end
+      local place = n > 16 and ffi.new('int64_t[?]', n) or lists[i % 8]
+      long_lists[i] = n > 16 and place or nil
       for k = 1, n do place[k - 1] = list[k] end
       values[i].type, values[i].count, values[i].integers = type_integers, n, place
    end

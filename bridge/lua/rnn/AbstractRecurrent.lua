@@ -6,6 +6,8 @@ local tie = require('dpnn.step_clone').tie
 local AbstractRecurrent, Container = torch.class('nn.AbstractRecurrent', 'nn.Container')
 local Module = torch.getmetatable 'nn.Module'
 
+for name, f in pairs(require 'rnn.recursive') do AbstractRecurrent[name] = f end
+
 -- Beside the object: are its clones tied to the parameters, and how far is it forgotten?
 local memory = setmetatable({}, {__mode = 'k'})
 
@@ -79,11 +81,15 @@ function AbstractRecurrent:getStepModule(step)
    return module
 end
 
+-- How far back something is kept: `rho` may become smaller while a sequence runs.
+local function reach_of(self)
+   self.nSharedClone = self.nSharedClone or count(self.sharedClones)
+   return math.max(self.rho + 1, self.nSharedClone)
+end
+
 -- Lets a step beyond `rho` take over the clone of the step that is out of reach.
 function AbstractRecurrent:recycle(offset)
-   self.nSharedClone = self.nSharedClone or count(self.sharedClones)
-   local reach = math.max(self.rho + 1, self.nSharedClone) + (offset or 0)
-   local oldest = self.step - reach
+   local oldest = self.step - reach_of(self) - (offset or 0)
    if oldest > 0 and not self.sharedClones[self.step] then
       for _, t in ipairs {self.sharedClones, self._gradOutputs} do
          t[self.step], t[oldest] = t[oldest], nil
@@ -99,7 +105,7 @@ function AbstractRecurrent:forwardModule(step)
 end
 
 local function drop_out_of_reach(self)
-   local last, own = self.step - self.rho - 2, memory[self]
+   local last, own = self.step - reach_of(self) - 1, memory[self]
    for step = own.dropped + 1, last do
       for _, t in ipairs(self:stepTables()) do t[step] = nil end
    end

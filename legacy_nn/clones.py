@@ -12,8 +12,9 @@ from relume.converters import object_tree
 from relume.converters.table import Table
 from relume.legacy_nn.copying import contents
 from relume.legacy_nn.flattening import storage_key
-from relume.legacy_nn.module import Module, gradient_name_of
+from relume.legacy_nn.module import Module
 from relume.legacy_nn.nesting import make_room
+from relume.legacy_nn.parameter_methods import gradient_name_of
 
 AVERAGES = {"running_mean", "running_var"}  # which every use updates
 PLAIN = (int, float, str, bytes, bool, type(None))

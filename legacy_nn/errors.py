@@ -145,7 +145,7 @@ def damaged_parameter(layer: Any) -> str:
     >>> damaged_parameter(layer)
     'its weight must be a tensor of real numbers, but is a str'
     """
-    from relume.legacy_nn.module import gradient_name_of
+    from relume.legacy_nn.parameter_methods import gradient_name_of
 
     for name in getattr(layer, "parameter_names", ()):
         for field in (name, gradient_name_of(name)):

@@ -17,26 +17,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 import relume as rl
 from relume import _C, Tensor
-from relume.legacy_nn import copying, flattening, graph_nodes, nested, printing, tracing, utils
+from relume.legacy_nn import graph_nodes, nested, tracing
 from relume.legacy_nn.diagonal_hessian import DiagonalHessian
 from relume.legacy_nn.errors import name_layer, no_such_name
 from relume.legacy_nn.module_tree import ModuleTree
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.parameter_methods import ParameterMethods, gradient_name_of
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.released_gradients import Released
 from relume.legacy_nn.rnn.module_methods import RecurrentMethods
+from relume.legacy_nn.state_methods import StateMethods
 from relume.legacy_nn.tied_gradients import tie_gradient
 from relume.legacy_nn.training_methods import TrainingMethods
 from relume.legacy_nn.types import get_default_tensor_type, new_empty
-
-# What a parameter's gradient is called: weight -> gradWeight.
-GRADIENT_NAMES = {"weight": "gradWeight", "bias": "gradBias"}
 
 
 def derived(method: Callable) -> Callable:
@@ -72,7 +70,9 @@ def defined_later(cls: type, name: str, other: str) -> bool:
 
 
 @register("nn.Module")
-class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
+class Module(
+    ParameterMethods, StateMethods, RecurrentMethods, TrainingMethods, DiagonalHessian, ModuleTree
+):
     """A layer: subclass it and write `compute`, or override the Torch7 methods.
 
     >>> import relume as rl
@@ -102,11 +102,9 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
     parameter_names: tuple[str, ...] = ("weight", "bias")
-    weight_dimensions: tuple[int, ...] = ()  # how many a weight has, where that is always so
     weight: Any = None
     bias: Any = None
     train: bool = True
-    shared: bool
 
     _kept: Any  # what a class keeps for itself: no field, and not copied
     _record: Record | None
@@ -303,9 +301,6 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         self.output = output
         return output
 
-    def _own_parameters(self) -> list:
-        return list(map(getattr, repeat(self), self.parameter_names))
-
     # ---- Torch7's protocol: backward ----
 
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
@@ -352,6 +347,28 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
         """Adds `scale` times the gradients of the parameters to gradWeight, gradBias, ..."""
         if any(getattr(self, name) is not None for name in self.parameter_names):
             self._accumulate(self._differentiate(input, gradOutput, False, True), scale)
+
+    def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
+        """A gradient step without touching the gradients that are being added up."""
+        held = {}
+        for name in self.parameter_names:
+            if getattr(self, name) is not None:
+                held[gradient_name_of(name)] = self._gradient(name)
+                self.__dict__[gradient_name_of(name)] = getattr(self, name)
+        try:
+            with rl.no_grad():
+                self.accGradParameters(input, gradOutput, -lr)
+        finally:
+            self.__dict__.update(held)
+
+    sharedAccUpdateGradParameters = accUpdateGradParameters
+    defaultAccUpdateGradParameters = accUpdateGradParameters
+
+    def backwardUpdate(self, input: Activation, gradOutput: Activation, lr: float) -> Activation:
+        """`updateGradInput`, then `accUpdateGradParameters`."""
+        self.updateGradInput(input, gradOutput)
+        self.accUpdateGradParameters(input, gradOutput, lr)
+        return self.gradInput
 
     def _differentiate(self, input, gradOutput, of_input: bool, of_parameters: bool) -> list:
         """Gradients of the input's tensors, then of the parameters; None where not wanted."""
@@ -410,15 +427,6 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
                 name_layer(error, self, gradient)
                 raise
 
-    def _gradient(self, name: str) -> Tensor:
-        """Where the gradient of a parameter is added up; made when a file left it out."""
-        fields = self.__dict__
-        gradient_name = GRADIENT_NAMES.get(name) or gradient_name_of(name)
-        parameter, gradient = getattr(self, name), fields.get(gradient_name)
-        if gradient is None or gradient.shape != parameter.shape:
-            gradient = fields[gradient_name] = rl.zeros_like(parameter.detach())
-        return gradient
-
     def __getattr__(self, name: str) -> Any:
         # Only for what is not there: files leave out what can be made again.
         if name == "gradInput" and self._released is not None:
@@ -431,207 +439,3 @@ class Module(ModuleTree, RecurrentMethods, TrainingMethods, DiagonalHessian):
             if name == gradient_name_of(parameter):
                 return None if getattr(self, parameter) is None else self._gradient(parameter)
         raise no_such_name(self.torch_typename, name)
-
-    # ---- parameters ----
-
-    def parameters(self) -> tuple[list[Tensor], list[Tensor]]:
-        """The parameters and their gradients, two lists in Torch7's order.
-
-        >>> from relume import legacy_nn as nn
-        >>> params, grad_params = nn.Linear(3, 2).parameters()
-        >>> [p.shape for p in params]
-        [(2, 3), (2,)]
-        """
-        present = [name for name in self.parameter_names if getattr(self, name) is not None]
-        return [getattr(self, name) for name in present], [self._gradient(n) for n in present]
-
-    def getParameters(self) -> tuple[Tensor, Tensor]:
-        """All parameters as one flat vector, and all gradients; the parameters become views.
-
-        Memory shared between layers appears once. Calling it again, or on a part of the
-        network, gives views of the same memory.
-
-        >>> from relume import legacy_nn as nn
-        >>> net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.Linear(2, 1))
-        >>> flat, grad_flat = net.getParameters()
-        >>> flat.shape
-        (11,)
-        """
-        for module in list(self.walk()):
-            if isinstance(module, Module):
-                module.tie_clones()
-        parameters, gradients = self.parameters()
-        flat = flattening.flatten(parameters)
-        flat_gradient = flattening.flatten(gradients)
-        for parameter, gradient in zip(parameters, gradients, strict=False):
-            if parameter.grad is not None:
-                parameter.grad = gradient
-        return flat, flat_gradient
-
-    def zeroGradParameters(self) -> None:
-        """Sets all gradients of parameters to zero."""
-        for gradient in self.parameters()[1]:
-            gradient.zero_()
-
-    def updateParameters(self, learningRate: float) -> None:
-        """Takes one gradient step: parameter = parameter - learningRate * gradient."""
-        with rl.no_grad():
-            for parameter, gradient in zip(*self.parameters(), strict=False):
-                parameter.add_(gradient, alpha=-learningRate)
-
-    def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
-        """A gradient step without touching the gradients that are being added up."""
-        held = {}
-        for name in self.parameter_names:
-            if getattr(self, name) is not None:
-                held[gradient_name_of(name)] = self._gradient(name)
-                self.__dict__[gradient_name_of(name)] = getattr(self, name)
-        try:
-            with rl.no_grad():
-                self.accGradParameters(input, gradOutput, -lr)
-        finally:
-            self.__dict__.update(held)
-
-    sharedAccUpdateGradParameters = accUpdateGradParameters
-    defaultAccUpdateGradParameters = accUpdateGradParameters
-
-    def backwardUpdate(self, input: Activation, gradOutput: Activation, lr: float) -> Activation:
-        """`updateGradInput`, then `accUpdateGradParameters`."""
-        self.updateGradInput(input, gradOutput)
-        self.accUpdateGradParameters(input, gradOutput, lr)
-        return self.gradInput
-
-    def noBias(self) -> Module:
-        """Drops the bias."""
-        self.__dict__.pop("bias", None)
-        self.__dict__.pop("gradBias", None)
-        self._record = None
-        return self
-
-    # ---- modes, copies, types ----
-
-    def training(self) -> Module:
-        """Training mode: Dropout drops, batch normalisation uses the batch."""
-        self.train = True
-        return self
-
-    def evaluate(self) -> Module:
-        """Evaluation mode: `forward` keeps outputs alone, and what a tape held is free again.
-
-        `backward` works here too. It computes the layer once more; from then on `forward` keeps
-        the tape, until `evaluate()` is called again.
-        """
-        self.train = False
-        self._record = None
-        self._keeps_tape = False
-        return self
-
-    def clone(self, *shared_fields: str) -> Module:
-        """A copy, which shares the named fields with the original.
-
-        Args:
-            *shared_fields: such as "weight", "bias", "gradWeight", "gradBias"; these tensors
-                are not copied, not even for a moment.
-
-        >>> from relume import legacy_nn as nn
-        >>> a = nn.Linear(3, 2)
-        >>> b = a.clone("weight")
-        >>> b.weight is a.weight, b.bias is a.bias
-        (True, False)
-        """
-        return copying.clone(self, shared_fields)
-
-    def share(self, other: Module, *fields: str) -> Module:
-        """Uses the named tensors of `other`, which has the same structure, from now on."""
-        for name in fields:
-            mine, theirs = self.__dict__.get(name), other.__dict__.get(name)
-            if mine is not None and theirs is not None:
-                self.__dict__[name] = theirs
-                self.shared = other.shared = True
-                self._record = None
-        return self
-
-    def type(self, typename: str | None = None, tensorCache: Any = None) -> Any:
-        """Converts all tensors to a Torch7 type; without an argument, the type it has.
-
-        Tensors that share memory still do afterwards.
-
-        Args:
-            typename: such as "torch.FloatTensor".
-            tensorCache: a dict, given again for other modules that share memory with this one.
-
-        >>> from relume import legacy_nn as nn
-        >>> nn.Linear(2, 2).type("torch.FloatTensor").weight.torch_typename
-        'torch.FloatTensor'
-        """
-        if typename is None:
-            return self._type
-        return utils.recursiveType(self, typename, tensorCache)
-
-    def _as_type(self, typename: str) -> Any:
-        return type(self).type(self, typename)  # some layers have a field called `type`
-
-    def float(self) -> Module:
-        """Converts all tensors to float32."""
-        return self._as_type("torch.FloatTensor")
-
-    def double(self) -> Module:
-        """Converts all tensors to float64."""
-        return self._as_type("torch.DoubleTensor")
-
-    def half(self) -> Module:
-        """Converts all tensors to float16."""
-        return self._as_type("torch.HalfTensor")
-
-    def clearState(self) -> Module:
-        """Frees what forward and backward left behind; parameters stay."""
-        self._record = None
-        if self._released is not None:
-            self.gradInput = self._released.empty(self)
-        for name in ("output", "gradInput", *self.buffer_names):
-            value = self.__dict__.get(name)
-            if value is None:
-                continue
-            if isinstance(value, Tensor):
-                self.__dict__[name] = new_empty(value.torch_typename)
-            elif nested.is_table(value):
-                self.__dict__[name] = nested.table([])
-        return self
-
-    statistics_names = ("running_mean", "running_var")  # learnt without a gradient
-    buffer_names: tuple[str, ...] = ()  # fields that clearState empties too
-
-    # ---- files and text ----
-
-    def _load_fields(self, fields: dict, version: int | None = None) -> None:
-        """Takes over the fields of a file; old layouts become today's."""
-        from relume.legacy_nn import layouts
-
-        layouts.load_fields(self, fields)
-        self._gradients_from_file = True
-
-    def _save_fields(self) -> dict:
-        """The fields for a file, in the layout of today's Torch7."""
-        from relume.legacy_nn import layouts
-
-        return layouts.saved_fields(self)
-
-    def __str__(self) -> str:
-        return self.torch_typename
-
-    def __repr__(self) -> str:
-        return printing.text_of(self)
-
-    def __deepcopy__(self, memo: dict) -> Module:
-        return self.clone()
-
-    def __getstate__(self) -> dict:
-        return self.__dict__
-
-    def __setstate__(self, state: dict) -> None:
-        self.__dict__.update(state)
-
-
-def gradient_name_of(parameter: str) -> str:
-    """weight -> gradWeight"""
-    return GRADIENT_NAMES.get(parameter) or f"grad{parameter[0].upper()}{parameter[1:]}"

@@ -143,7 +143,7 @@ class NaN(Decorator):
     >>> layer.forward(rl.tensor([-1.0]))
     Traceback (most recent call last):
         ...
-    ValueError: nn.NaN(7) @ nn.Log: NaN in the output
+    ValueError: nn.NaN(7) @ nn.Log: NaN in the output; the input was a torch.FloatTensor of size 1
     """
 
     def __init__(self, module: Any, id: Any = None) -> None:

@@ -91,7 +91,9 @@ class _Part:
 
     def write_back(self) -> None:
         """Gives the layer what a conversion has made of its state; its gradients begin anew."""
-        from relume.legacy_nn.module import gradient_name_of  # which imports relume first
+        from relume.legacy_nn.parameter_methods import (
+            gradient_name_of,  # which imports relume first
+        )
 
         self.layer.__dict__.update(self.holder._buffers)
         for name in self.layer.parameter_names:

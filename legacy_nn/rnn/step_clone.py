@@ -7,7 +7,8 @@ from typing import Any
 
 from relume import Tensor
 from relume.legacy_nn import copying
-from relume.legacy_nn.module import Module, gradient_name_of
+from relume.legacy_nn.module import Module
+from relume.legacy_nn.parameter_methods import gradient_name_of
 
 
 def step_clone(module: Any) -> Any:

@@ -9,8 +9,10 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.converters import Table
+from relume.legacy_nn.registry import register
 
 
+@register("optim.ConfusionMatrix")
 class ConfusionMatrix:
     """Counts how often each class was predicted for each class; rows are the targets.
 
@@ -45,6 +47,12 @@ class ConfusionMatrix:
         self.valids = rl.zeros(nclasses)
         self.unionvalids = rl.zeros(nclasses)
         self.totalValid = self.averageValid = self.averageUnionValid = 0.0
+
+    def _load_fields(self, fields: dict, version: int | None = None) -> None:
+        """Takes over the fields of a file."""
+        self.__dict__.update(fields)
+        self.nclasses = int(fields["nclasses"])
+        self.classes = list(fields.get("classes") or [])
 
     def add(self, prediction: int | Tensor, target: int | Tensor) -> None:
         """Counts one prediction.

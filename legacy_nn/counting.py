@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import relume as rl
@@ -22,9 +23,21 @@ def from_one(layer: Any, indices: Tensor, count: int) -> Tensor:
     if places.numel():
         lowest, highest = int(places.amin().item()), int(places.amax().item())
         if lowest < 1 or highest > count:
-            wrong = lowest if lowest < 1 else highest
+            wrong = first_outside(indices.detach().reshape((-1,)).tolist(), count)
             raise IndexError(f"{layer}: index {wrong} is not in 1..{count}")
     return places - 1
+
+
+def first_outside(numbers: list[Any], count: int) -> str:
+    """The first of some numbers that is no whole number from 1 to `count`, as a text.
+
+    >>> first_outside([1.0, float("nan"), 9.0], 3), first_outside([3.5, 9.0], 3)
+    ('nan', '9')
+    """
+    for number in numbers:
+        if not math.isfinite(number) or not 1 <= int(number) <= count:
+            return f"{number:.14g}"
+    return ""
 
 
 def place_from_one(index: int, count: int, what: str = "slices") -> int:

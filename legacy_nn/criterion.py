@@ -7,6 +7,7 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import graph_nodes, nested
+from relume.legacy_nn.counting import first_outside
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -220,10 +221,11 @@ class BCECriterion(Criterion):
 def class_labels(criterion: Any, target: Any, samples: int, classes: int) -> tuple[Tensor, bool]:
     """Targets as an int64 vector of labels (from 1), checked; and: does any of them not count?"""
     if isinstance(target, Tensor):
-        labels = target.detach().reshape((-1,)).to(rl.int64)
+        given = target.detach().reshape((-1,))
+        labels = given.to(rl.int64)
     else:
         values = nested.elements(target) if nested.is_table(target) else [target]
-        labels = rl.tensor([int(label) for label in values], dtype=rl.int64)
+        given = labels = rl.tensor([int(label) for label in values], dtype=rl.int64)
     if labels.numel() != samples:
         raise ValueError(
             f"{criterion}: expected {samples} target{'s' if samples > 1 else ''}, "
@@ -233,9 +235,10 @@ def class_labels(criterion: Any, target: Any, samples: int, classes: int) -> tup
     lowest, highest = labels.amin().item(), labels.amax().item()
     if lowest >= 1 and highest <= classes and not lowest <= ignored <= highest:
         return labels, False
-    for label in labels.tolist():
-        if label != ignored and not 1 <= label <= classes:
-            raise IndexError(f"{criterion}: target {label} is not a class: they are 1..{classes}")
+    counted = [label for label in given.tolist() if label != ignored]
+    wrong = first_outside(counted, classes)
+    if wrong:
+        raise IndexError(f"{criterion}: target {wrong} is not a class: they are 1..{classes}")
     return labels, True
 
 

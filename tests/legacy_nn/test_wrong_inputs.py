@@ -1,5 +1,7 @@
 """Every layer with inputs of wrong shapes and kinds: it computes, or says what it cannot take."""
 
+import re
+
 import numpy as np
 import pytest
 from golden_cases import DATA, is_table, load_cases, values_of
@@ -151,6 +153,17 @@ def test_what_was_expected(layer, input, expected):
     assert expected in message
     assert "x".join(map(str, input.shape)) in message
     assert f"in root.modules[1] ({layer.torch_typename})" in message
+
+
+@pytest.mark.parametrize(
+    ("label", "text"), [(np.nan, "nan"), (np.inf, "inf"), (0, "0"), (-2, "-2"), (1e30, "1e+30")]
+)
+def test_labels_that_are_none_are_told_as_they_are(label, text):
+    labels = rl.tensor([1.0, label], dtype=rl.float64)
+    with pytest.raises(IndexError, match=re.escape(f"target {text} is not a class: they are 1..3")):
+        nn.ClassNLLCriterion().forward(ones(2, 3), labels)
+    with pytest.raises(IndexError, match=re.escape(f"index {text} is not in 1..3")):
+        nn.LookupTable(3, 2).forward(labels)
 
 
 class ForeignTensor:

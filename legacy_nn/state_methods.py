@@ -94,8 +94,9 @@ class StateMethods(ModuleTree):
     def clearState(self: Any) -> Any:
         """Frees what forward and backward left behind; parameters stay."""
         self._record = None
-        if self._released is not None:
+        if self._released is not None and "gradInput" not in self.__dict__:
             self.gradInput = self._released.empty(self)
+        self._released = None  # which holds what backward was given
         for name in ("output", "gradInput", *self.buffer_names):
             value = self.__dict__.get(name)
             if value is None:

@@ -171,7 +171,7 @@ def test_gradients_of_parameters_after_backward_find_what_they_need():
 
 def test_files_copies_and_cleared_networks_have_empty_gradients_in_their_place(tmp_path):
     net = large()
-    run_large(net)
+    x, _ = run_large(net)
     rl.save(net, tmp_path / "net.t7")
     loaded = rl.load(tmp_path / "net.t7")
     assert all("gradInput" in vars(module) for module in loaded.walk())
@@ -180,7 +180,10 @@ def test_files_copies_and_cleared_networks_have_empty_gradients_in_their_place(t
     copy = net.clone()
     assert all("gradInput" in vars(module) for module in copy.walk())
     assert len(copy.find_modules("nn.CAddTable")[0].gradInput) == 0
+    given = weakref.ref(x)
     net.clearState()
+    del x
+    assert given() is None
     assert net.find_modules("nn.Tanh")[0].gradInput.numel() == 0
 
 

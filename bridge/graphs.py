@@ -44,6 +44,8 @@ def _typename(value: Any) -> str:
 
 def _entries(value: Any) -> list[tuple[Any, Any]]:
     """Keys and values as Lua is to see them: sequences count from 1."""
+    from relume.legacy_nn.released_gradients import all_fields
+
     if isinstance(value, (list, tuple)):
         return list(enumerate(value, 1))
     if isinstance(value, (dict, Table)):
@@ -55,7 +57,7 @@ def _entries(value: Any) -> list[tuple[Any, Any]]:
                 "Lua cannot be given its fields"
             )
         return list(value.fields.items())
-    return list(vars(value).items())
+    return list(all_fields(value).items())
 
 
 def to_lua(lua: Lua, root: Any) -> Any:

@@ -147,8 +147,8 @@ def fill(source: Any, target: Any, copy: Callable[[Any], Any]) -> None:
         fields = fields_of(target)
         for key, value in fields_of(source).items():
             fields[key] = value.for_copy(target) if isinstance(value, Watched) else copy(value)
-        if getattr(source, "_released", None) is not None and "gradInput" not in fields:
-            fields["gradInput"] = source._released.empty(source)
+        if getattr(source, "_released", None) is not None:
+            fields.setdefault("gradInput", source._released.empty(source))
 
 
 def cast(root: Any, typename: str, copier: TensorCopier | None = None) -> None:

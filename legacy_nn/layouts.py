@@ -11,6 +11,7 @@ from relume.converters.table import Table
 from relume.legacy_nn import layout_changes
 from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.layout_changes import Change
+from relume.legacy_nn.released_gradients import all_fields
 from relume.legacy_nn.rnn import layouts as rnn_layouts
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 
@@ -72,11 +73,9 @@ def saved_fields(module: Any) -> dict:
         left_out["_type"] = module.__dict__.get("_type")
     fields = [
         (name, value)
-        for name, value in vars(module).items()
+        for name, value in all_fields(module).items()
         if value is not None and not (name in left_out and value == left_out[name])
     ]
-    if getattr(module, "_released", None) and "gradInput" not in vars(module):
-        fields.append(("gradInput", module._released.empty(module)))
     for name, (position, function) in (module._lua_functions or {}).items():
         fields.insert(position, (name, function))
     return dict(fields)

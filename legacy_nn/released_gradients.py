@@ -123,6 +123,15 @@ class Released:
         return new_empty(module.__dict__.get("_type"))
 
 
+def all_fields(value: Any) -> dict:
+    """The fields of an object, with an empty `gradInput` in the place of one that went."""
+    fields = vars(value)
+    released = getattr(value, "_released", None)
+    if released is None or "gradInput" in fields:
+        return fields
+    return {**fields, "gradInput": released.empty(value)}
+
+
 def begin(network: Any, input: Activation, gradOutput: Activation) -> BackwardCall | None:
     """Notes that a container's backward begins: the call, when it is the outermost one."""
     if running.call is not None:

@@ -17,6 +17,7 @@ class StateMethods(ModuleTree):
 
     _type: str
     _record: Any
+    _released: Any
 
     def training(self: Any) -> Any:
         """Training mode: Dropout drops, batch normalisation uses the batch."""

@@ -27,6 +27,7 @@ from relume.autograd import set_grad_enabled as set_grad_enabled
 from relume.autograd.func import vmap as vmap
 from relume.converters import ConversionReport as ConversionReport
 from relume.converters import convert as convert
+from relume.converters.graph.drawing import graph as graph
 from relume.converters import FileFormatError as FileFormatError
 from relume.converters import load as load
 from relume.converters import load_all as load_all

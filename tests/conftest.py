@@ -1,5 +1,6 @@
 """Settings for all tests."""
 
+import signal
 import sys
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import settings
 settings.register_profile("quick", max_examples=40, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile("quick")
+
+# Shells let jobs in the background ignore Ctrl-C, which tests of interrupts send.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -252,9 +252,6 @@ void add_more_arithmetic_loops(LoopTable& table) {
   fill_guarded<QuickRemainder<float>, LibraryRemainder>(table, Function::remainder);
   fill_guarded<QuickFloorDivide<float>, LibraryFloorDivide>(table, Function::floor_divide);
   fill<QuickAtan2, 2>(table, Function::atan2, Types<float>{});
-  fill<QuickAtan, 1>(table, Function::atan, Types<float>{});
-  fill<QuickAsin, 1>(table, Function::asin, Types<float>{});
-  fill<QuickAcos, 1>(table, Function::acos, Types<float>{});
   fill<TruncDivide, 2>(table, Function::trunc_divide, NumberTypes{});
   fill<Hypot, 2>(table, Function::hypot, FloatingTypes{});
   fill<Ldexp, 2>(table, Function::ldexp, BaselineFloats{});

@@ -93,24 +93,6 @@ template <class T>
 struct QuickAtan2 {
   T operator()(T y, T x) const { return static_cast<T>(angle_of(y, x)); }
 };
-template <class T>
-struct QuickAtan {
-  T operator()(T x) const { return static_cast<T>(angle_of(x, 1.0)); }
-};
-template <class T>
-struct QuickAsin {
-  T operator()(T given) const {
-    const double x = given;
-    return static_cast<T>(angle_of(x, __builtin_sqrt((1 - x) * (1 + x))));
-  }
-};
-template <class T>
-struct QuickAcos {
-  T operator()(T given) const {
-    const double x = given;
-    return static_cast<T>(angle_of(__builtin_sqrt((1 - x) * (1 + x)), x));
-  }
-};
 
 }  // namespace RELUME_ISA
 }  // namespace relume

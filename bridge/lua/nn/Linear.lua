@@ -1,4 +1,5 @@
 -- nn.Linear(inputs, outputs [, bias]): y = x W' + b for a vector or a batch of them.
+local core = require 'relume.ffi'
 local Linear, parent = torch.class('nn.Linear', 'nn.Module')
 
 function Linear:__init(inputSize, outputSize, bias)
@@ -30,6 +31,12 @@ function Linear:reset(stdv)
 end
 
 function Linear:updateOutput(input)
+   local n, weight = input:dim(), self.weight
+   if (n == 1 or n == 2) and input:size(n) == weight:size(2) and input._dtype == weight._dtype then
+      if n == 1 then self.output:resize(weight:size(1)) else self.output:resize(input:size(1), weight:size(1)) end
+      return core.into(self.output, 'linear', input, weight, self.bias)
+   end
+   -- what does not fit is an error of these
    if input:dim() == 1 then
       self.output:resize(self.weight:size(1))
       if self.bias then

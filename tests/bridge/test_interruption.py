@@ -27,8 +27,7 @@ ENDLESS = {
 
 
 def run_alone(program):
-    """What a program prints in a process of its own, whose first runtime is the program's: only
-    the first one alive has its compiled loops stopped."""
+    """What a program prints in a process of its own, which is killed should it not end."""
     command = [sys.executable, "-c", textwrap.dedent(program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -109,3 +108,24 @@ def test_runtimes_that_go_leave_others_stoppable():
                 print("stopped")
     """)
     assert printed == "stopped\n"
+
+
+def test_the_runtime_that_runs_is_stoppable_beside_idle_ones():
+    printed = run_alone("""
+        from relume.bridge import Lua, LuaTimeout
+        runtimes = [Lua() for _ in range(3)]
+        for runtime in [*runtimes, *runtimes]:
+            assert runtime.eval("1 + 1") == 2
+        for runtime in [*runtimes, *reversed(runtimes)]:
+            try:
+                runtime.execute("while true do end", time_limit=0.1)
+            except LuaTimeout:
+                print("stopped")
+        runtimes[0].close()
+        del runtimes[1]
+        try:
+            runtimes[1].execute("local x = 0 while true do x = x + 1 end", time_limit=0.1)
+        except LuaTimeout:
+            print("stopped")
+    """)
+    assert printed == "stopped\n" * 7

@@ -361,7 +361,10 @@ bridge.operations = {
       end
    end,
    globals = function() return _G end,
-   end_watch = function() require('jit.profile').stop() end,
+   -- Compiled loops look up whether they are to stop while LuaJIT's profiler runs, which it does once
+   -- in eleven days.
+   start_profiler = function() require('jit.profile').start('li1000000000', function() end) end,
+   stop_profiler = function() require('jit.profile').stop() end,
    flush = function() io.stdout:flush() end,
    collect = function()
       collectgarbage()
@@ -379,13 +382,9 @@ bridge.operations = {
    end,
 }
 
--- Compiled loops look up whether they are to stop while LuaJIT's profiler runs, which it does once in
--- eleven days; only the first runtime of a process gets it. The address is that of a lua_State.
+-- The address of a lua_State, whose hooks stop the runtime.
 local watched = coroutine.create(function() end)
-function bridge.begin_watch(compiled_too)
-   if compiled_too then require('jit.profile').start('li1000000000', function() end) end
-   return string.format('%p', watched)
-end
+function bridge.watched_state() return string.format('%p', watched) end
 
 bridge.decoders, bridge.encode_one = decoders, encode_one
 return bridge

@@ -325,8 +325,12 @@ def prove_networks(conversion: Conversion, again: Any) -> None:
 def add_proof(
     conversion: Conversion, path: str, network: Any, other: Side, inputs: Arrays
 ) -> Proof:
+    reference = side_of_network(network)
+    written = dict(networks_to_prove(conversion.source)).get(path, network)
+    if written is not network:  # folded: its layers are those of the file, not the original's
+        reference = replace(reference, layers=side_of_network(written).layers)
     proof = prove(
-        side_of_network(network),
+        reference,
         other,
         inputs,
         path=path,

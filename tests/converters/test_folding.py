@@ -95,3 +95,12 @@ def test_conversion_proves_it_against_the_original(tmp_path):
     report = rl.convert(net, tmp_path / "n.t7", fold_bn=True)
     assert report.verified and report.proofs[0].relative < 1e-12
     assert rl.load(tmp_path / "n.t7").get(2).torch_typename == "nn.Identity"
+
+
+def test_layers_of_a_folded_file_agree_with_the_folded_network(tmp_path):
+    net = nn.Sequential().add(nn.Linear(3, 4)).add(nn.BatchNormalization(4)).add(nn.Tanh())
+    net.get(2).running_mean.uniform_()
+    report = rl.convert(net, tmp_path / "n.onnx", fold_bn=True, layers=True)
+    (proof,) = report.proofs
+    assert proof.layers
+    assert proof.first_difference is None

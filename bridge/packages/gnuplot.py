@@ -49,10 +49,10 @@ def draw(path: str, figure: Any) -> None:
         ImportError: matplotlib is not installed.
         ValueError: another ending.
     """
-    from matplotlib.figure import Figure
-
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg", ".eps", ".ps", ".jpg"):
         raise ValueError(f"gnuplot writes .png, .pdf, .svg and .eps, not {path!r}")
+    from matplotlib.figure import Figure
+
     settings = {str(key): value for key, value in figure.items()}
     series = [_fields(entry) for entry in _values(settings.get("series"))]
     canvas = Figure()

@@ -1,5 +1,6 @@
 """The examples of conversion run, and write what they say."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ def run(name, *arguments):
 def test_a_checkpoint(tmp_path):
     model = EXAMPLES / "models" / "shakespeare.t7"
     out = run("convert_checkpoint.py", model, tmp_path)
-    assert out.count("both sides compute the same") == 3
+    has_pytorch = importlib.util.find_spec("torch") is not None
+    assert out.count("both sides compute the same") == 2 + has_pytorch
     assert "'rnn_size': 128" in out
     written = {path.name for path in tmp_path.iterdir()}
     assert written >= {"checkpoint.safetensors", "network.onnx", "network.py", "network.html"}

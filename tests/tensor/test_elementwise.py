@@ -32,7 +32,7 @@ UNARY = {
     "sin": (np.sin, -10, 10, 1),
     "cos": (np.cos, -10, 10, 1),
     "tan": (np.tan, -1.5, 1.5, 1.5),
-    "asin": (np.arcsin, -1, 1, 1),
+    "asin": (np.arcsin, -1, 1, 1.25),
     "acos": (np.arccos, -1, 1, 1),
     "atan": (np.arctan, -10, 10, 1),
     "sinh": (np.sinh, -10, 10, 2),

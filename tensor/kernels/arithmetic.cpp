@@ -11,8 +11,10 @@ namespace {
 
 bool is_one(const Value& value) { return value.is_real_number() && value.as_double() == 1; }
 
+// Integers wrap around, as those of tensors do: the smallest one is its own negative.
 Value negated(const Value& value) {
-  return value.type == Value::Type::real ? Value(-value.real) : Value(-value.as_int());
+  if (value.type == Value::Type::real) return Value(-value.real);
+  return Value(static_cast<int64_t>(0 - static_cast<uint64_t>(value.as_int())));
 }
 
 // input + scale * other; `scale` is a number.

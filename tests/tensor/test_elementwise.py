@@ -400,3 +400,11 @@ def test_types_that_make_no_sense_are_refused():
         rl.tensor([1.0]) & rl.tensor([2.0])
     with pytest.raises(TypeError, match="neg"):
         -rl.tensor([True])
+
+
+def test_the_smallest_integer_can_be_subtracted():
+    smallest = -(2**63)
+    x = np.array([0, 1, -1, smallest, 2**63 - 1])
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(rl.tensor(x) - smallest, x - np.int64(smallest))
+    assert (rl.tensor([1.5]) - smallest).item() == 2.0**63

@@ -35,7 +35,28 @@ def lower_factor(name: str, matrix: Tensor) -> Tensor:
     return rl.linalg.cholesky(covariance)
 
 
-class MultivariateNormal(Distribution):
+class ByLowerFactor:
+    """The three forms of a covariance, (..., d, d), of a distribution that keeps its factor."""
+
+    _scale: Tensor
+
+    @property
+    def scale_tril(self) -> Tensor:
+        """The lower Cholesky factor of the covariance."""
+        return self._scale
+
+    @property
+    def covariance_matrix(self) -> Tensor:
+        """The factor times its transpose."""
+        return self._scale @ self._scale.mT
+
+    @property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return rl.linalg.inv(self.covariance_matrix)
+
+
+class MultivariateNormal(ByLowerFactor, Distribution):
     """The normal distribution of vectors of length d.
 
     Args:
@@ -80,21 +101,6 @@ class MultivariateNormal(Distribution):
 
     def _parameters(self) -> dict[str, Tensor]:
         return {"loc": self.loc, self._given: self._matrix}
-
-    @property
-    def scale_tril(self) -> Tensor:
-        """The lower Cholesky factor of the covariance, of shape (..., d, d)."""
-        return self._scale
-
-    @property
-    def covariance_matrix(self) -> Tensor:
-        """Of shape (..., d, d)."""
-        return self._scale @ self._scale.mT
-
-    @property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance, of shape (..., d, d)."""
-        return rl.linalg.inv(self.covariance_matrix)
 
     @property
     def support(self) -> Constraint:

@@ -11,11 +11,11 @@ from relume.distributions.beta import Beta
 from relume.distributions.constraints import Constraint
 from relume.distributions.distribution import Distribution, Shape, standard_normal
 from relume.distributions.gamma import Chi2
-from relume.distributions.multivariate_normal import given_matrix, lower_factor
+from relume.distributions.multivariate_normal import ByLowerFactor, given_matrix, lower_factor
 from relume.distributions.parameters import common_dtype
 
 
-class Wishart(Distribution):
+class Wishart(ByLowerFactor, Distribution):
     """The distribution of X^T X for n rows X of a normal distribution with mean 0.
 
     Args:
@@ -65,21 +65,6 @@ class Wishart(Distribution):
     @property
     def support(self) -> Constraint:
         return constraints.positive_definite
-
-    @property
-    def scale_tril(self) -> Tensor:
-        """The lower Cholesky factor of the rows' covariance."""
-        return self._scale
-
-    @property
-    def covariance_matrix(self) -> Tensor:
-        """Of the rows, (..., d, d)."""
-        return self._scale @ self._scale.mT
-
-    @property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the rows' covariance."""
-        return rl.linalg.inv(self.covariance_matrix)
 
     def _freedom(self) -> Tensor:
         return self.df[..., None, None]

@@ -35,21 +35,16 @@ from relume.tensor import (
     windows,
 )
 from relume.tensor.devices import check_device, device
+from relume.tensor.dimensions import chosen_dimension
 from relume.tensor.dtypes import dtype as DType
 
 _ops = _C.ops
 
 
-def _dimension(dim: Any, axis: Any) -> Any:
-    if dim is not None and axis is not None:
-        raise TypeError("give either dim or axis, not both")
-    return axis if dim is None else dim
-
-
 def _extreme(name: str, input: Tensor, dim: Any, keepdim: bool, axis: Any) -> Any:
     if isinstance(dim, Tensor):
         return _ops[f"{name}imum"](input, dim)
-    dim = _dimension(dim, axis)
+    dim = chosen_dimension(dim, axis)
     if dim is None:
         return _ops[f"a{name}"](input)
     return _ops[f"{name}_with_indices"](input, dim, keepdim)
@@ -154,7 +149,7 @@ def norm(
     >>> rl.norm(rl.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
-    dim = _dimension(dim, axis)
+    dim = chosen_dimension(dim, axis)
     keepdim = keepdim if keepdims is None else keepdims
     if dtype is not None:
         input = input.to(dtype)
@@ -355,14 +350,9 @@ def _transposed(tensor: Tensor) -> Tensor:
     return tensor.permute(tuple(range(tensor.ndim))[::-1])
 
 
-def _matrix_transposed(tensor: Tensor) -> Tensor:
-    """The last two dimensions exchanged."""
-    return tensor.transpose(-2, -1)
-
-
 def _adjoint(tensor: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex elements conjugated."""
-    return _matrix_transposed(tensor).conj()
+    return rearranging.matrix_transpose(tensor).conj()
 
 
 _CONVERSIONS = {
@@ -398,7 +388,7 @@ def install() -> None:
         "reshape_as": lambda tensor, other: tensor.reshape(other.shape),
         "cpu": lambda tensor: tensor,
         "T": property(_transposed),
-        "mT": property(_matrix_transposed),
+        "mT": property(rearranging.matrix_transpose),
         "H": property(_adjoint),
         "mH": property(_adjoint),
         "adjoint": _adjoint,

@@ -9,20 +9,30 @@ from typing import Any
 from relume import _C
 from relume._C import Tensor
 from relume.tensor.creation import as_tensor
+from relume.tensor.dimensions import chosen_dimension
 from relume.tensor.dtype_limits import result_type
 from relume.tensor.list_functions import broadcast_tensors
 
 _ops = _C.ops
 
 
-def ptp(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element minus the smallest.
+def ptp(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The largest element minus the smallest, over dimensions (`axis` is `dim`), or over all.
 
     >>> import relume as rl
     >>> rl.ptp(rl.tensor([[1, 5], [2, 9]]), axis=1)
     tensor([4, 7])
     """
-    return _ops["amax"](input, axis, keepdims) - _ops["amin"](input, axis, keepdims)
+    dim = chosen_dimension(dim, axis)
+    keep = keepdim or keepdims
+    return _ops["amax"](input, dim, keep) - _ops["amin"](input, dim, keep)
 
 
 def divmod(input: Tensor, other: Any) -> tuple[Tensor, Tensor]:

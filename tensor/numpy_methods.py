@@ -6,6 +6,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.numeric_functions import ptp
 
 _ops = _C.ops
 
@@ -33,11 +34,6 @@ def _tobytes(tensor: Tensor) -> bytes:
     b'\\x01\\x02'
     """
     return memoryview(tensor.detach().contiguous()).tobytes()
-
-
-def _ptp(tensor: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The largest element minus the smallest."""
-    return _ops["amax"](tensor, dim, keepdim) - _ops["amin"](tensor, dim, keepdim)
 
 
 def is_nonzero(input: Tensor) -> bool:
@@ -175,7 +171,7 @@ METHODS = {
     "is_signed": _is_signed,
     "map_": _map,
     "ndimension": lambda tensor: tensor.ndim,
-    "ptp": _ptp,
+    "ptp": ptp,
     "resize_as_": _resize_as,
     "split_with_sizes": lambda tensor, split_sizes, dim=0: tensor.split(split_sizes, dim),
     "sum_to_size": lambda tensor, *size: _ops["sum_to"](tensor, *size),

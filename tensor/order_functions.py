@@ -7,6 +7,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.dimensions import chosen_dimension
 
 _ops = _C.ops
 
@@ -62,7 +63,7 @@ def median(
     >>> values
     tensor([2, 8])
     """
-    return _middle("median", input, dim if axis is None else axis, keepdim)
+    return _middle("median", input, chosen_dimension(dim, axis), keepdim)
 
 
 def nanmedian(
@@ -81,7 +82,7 @@ def nanmedian(
     >>> rl.nanmedian(rl.tensor([4.0, float("nan"), 1.0, 3.0]))
     tensor(3.)
     """
-    return _middle("nanmedian", input, dim if axis is None else axis, keepdim)
+    return _middle("nanmedian", input, chosen_dimension(dim, axis), keepdim)
 
 
 def _chosen(groups: Any, return_inverse: bool, return_counts: bool) -> Any:

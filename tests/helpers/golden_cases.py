@@ -102,3 +102,20 @@ def build(expression, section="nn"):
 def listed(name):
     """The lines of a list in tests/data: what is known to be missing, and nothing else may be."""
     return set((DATA / name).read_text().split())
+
+
+def check_clones_through_time(clones, golden, tolerance):
+    """Runs a char-rnn's clones forward and backward, as the script of nngraph's `lstm_unrolled`."""
+    inputs, expected = golden.inputs, golden.results
+    xs, gs, first_state = inputs.x.as_list(), inputs.g.as_list(), inputs.state.as_list()
+    states = [first_state]
+    for clone, x, golden_output in zip(clones, xs, expected.outputs.as_list(), strict=True):
+        output = clone.forward([x, *states[-1]])
+        assert difference(output, golden_output) < tolerance
+        states.append(output.as_list()[: len(first_state)])
+    gradient_of_state = [s * 0 for s in first_state]
+    for t in reversed(range(len(clones))):
+        found = clones[t].backward([xs[t], *states[t]], [*gradient_of_state, gs[t]])
+        assert difference(found, expected.gradInputs.as_list()[t]) < tolerance
+        gradient_of_state = found.as_list()[1:]
+    assert difference(clones[0].parameters()[1], expected.gradParams) < tolerance

@@ -1,7 +1,7 @@
 """Clones that share parameters become one cell: same numbers, less memory."""
 
 import pytest
-from golden_cases import difference, load_cases
+from golden_cases import check_clones_through_time, difference, load_cases
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -14,23 +14,12 @@ TOLERANCE = 1e-10
 @pytest.mark.parametrize("index", range(3))
 def test_collapsed_char_rnn_gives_what_torch7s_clones_gave(index):
     golden = load_cases("nngraph", "lstm_unrolled")[index]
-    clones, inputs, expected = golden.module, golden.inputs, golden.results
+    clones = golden.module
     assert len(nn.find_clones(clones)[0]) == len(clones.as_list())
     clones = nn.collapse_clones(clones).as_list()
     assert len({id(clone.cell) for clone in clones}) == 1
-    xs, gs, first_state = inputs.x.as_list(), inputs.g.as_list(), inputs.state.as_list()
-    states = [first_state]
-    for clone, x, golden_output in zip(clones, xs, expected.outputs.as_list(), strict=False):
-        output = clone.forward([x, *states[-1]])
-        assert difference(output, golden_output) < TOLERANCE
-        states.append(output.as_list()[: len(first_state)])
-    gradient_of_state = [s * 0 for s in first_state]
-    for t in reversed(range(len(clones))):
-        found = clones[t].backward([xs[t], *states[t]], [*gradient_of_state, gs[t]])
-        assert difference(found, expected.gradInputs.as_list()[t]) < TOLERANCE
-        gradient_of_state = found.as_list()[1:]
-    assert difference(clones[0].parameters()[1], expected.gradParams) < TOLERANCE
-    assert difference(clones[-1].parameters()[1], expected.gradParams) < TOLERANCE
+    check_clones_through_time(clones, golden, TOLERANCE)
+    assert difference(clones[-1].parameters()[1], golden.results.gradParams) < TOLERANCE
 
 
 def cell(size, dropout=0.0):

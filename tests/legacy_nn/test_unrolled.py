@@ -1,7 +1,7 @@
 """One cell, applied many times on the tape, against Torch7's clones of it."""
 
 import pytest
-from golden_cases import difference, load_cases
+from golden_cases import check_clones_through_time, difference, load_cases
 
 import relume as rl
 
@@ -41,19 +41,7 @@ def test_one_cell_in_the_place_of_clones(index):
 def test_clones_with_shared_parameters(index):
     """The script of the golden file: clones, forward and backward through time."""
     golden = case(index)
-    clones, inputs, expected = golden.module.as_list(), golden.inputs, golden.results
-    xs, gs, first_state = inputs.x.as_list(), inputs.g.as_list(), inputs.state.as_list()
-    states = [first_state]
-    for clone, x, golden_output in zip(clones, xs, expected.outputs.as_list(), strict=False):
-        output = clone.forward([x, *states[-1]])
-        assert difference(output, golden_output) < TOLERANCE
-        states.append(output.as_list()[: len(first_state)])
-    gradient_of_state = [s * 0 for s in first_state]
-    for t in reversed(range(len(clones))):
-        found = clones[t].backward([xs[t], *states[t]], [*gradient_of_state, gs[t]])
-        assert difference(found, expected.gradInputs.as_list()[t]) < TOLERANCE
-        gradient_of_state = found.as_list()[1:]
-    assert difference(clones[0].parameters()[1], expected.gradParams) < TOLERANCE
+    check_clones_through_time(golden.module.as_list(), golden, TOLERANCE)
 
 
 def test_clone_shares_and_does_not_copy():

@@ -19,16 +19,6 @@ function GRU:__init(inputSize, outputSize, rho, p, mono)
    self.sharedClones[1] = self.recurrentModule
 end
 
-local function make_sums(self)
-   local inputs, size = self.inputSize, self.outputSize
-   if self.p == 0 then
-      self.i2g, self.o2g = nn.Linear(inputs, 2 * size), nn.LinearNoBias(size, 2 * size)
-      return
-   end
-   self.i2g = building.dropped_sums(self, building.several(2, function() return nn.Linear(inputs, size) end))
-   self.o2g = building.dropped_sums(self, building.several(2, function() return nn.LinearNoBias(size, size) end))
-end
-
 -- What is written, from {input, before, reset, ...}.
 local function candidate(self)
    local from_input = sequence(nn.SelectTable(1))
@@ -44,7 +34,7 @@ end
 
 -- The module of a step: {input, output before} -> output.
 function GRU:buildModel()
-   make_sums(self)
+   building.make_gate_sums(self, 2)
    local gates = sequence(
       parallel(self.i2g, self.o2g), nn.CAddTable(), nn.Reshape(2, self.outputSize), nn.SplitTable(1, 2),
       parallel(nn.Sigmoid(), nn.Sigmoid()))

@@ -96,20 +96,9 @@ function FastLSTM:__init(inputSize, outputSize, rho, eps, momentum, affine, p, m
    LSTM.__init(self, inputSize, outputSize, rho, nil, p, mono)
 end
 
--- The layers that compute all four gates from the input and from the output before.
-local function make_sums(self)
-   local inputs, outputs = self.inputSize, self.outputSize
-   if self.p == 0 then
-      self.i2g, self.o2g = nn.Linear(inputs, 4 * outputs), nn.LinearNoBias(outputs, 4 * outputs)
-      return
-   end
-   self.i2g = building.dropped_sums(self, building.several(4, function() return nn.Linear(inputs, outputs) end))
-   self.o2g = building.dropped_sums(self, building.several(4, function() return nn.LinearNoBias(outputs, outputs) end))
-end
-
 -- Gates come in the order input, write, forget, output.
 function FastLSTM:buildModel()
-   make_sums(self)
+   building.make_gate_sums(self, 4)
    if self.usenngraph or self.bn then
       require 'nngraph'
       return self:nngraphModel()

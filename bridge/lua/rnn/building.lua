@@ -32,4 +32,17 @@ function building.several(count, make)
    return list
 end
 
+-- The layers that compute all gates of a cell from the input (i2g) and from the output before (o2g).
+function building.make_gate_sums(cell, gates)
+   local inputs, outputs = cell.inputSize, cell.outputSize
+   if cell.p == 0 then
+      cell.i2g, cell.o2g = nn.Linear(inputs, gates * outputs), nn.LinearNoBias(outputs, gates * outputs)
+      return
+   end
+   local function from_input() return nn.Linear(inputs, outputs) end
+   local function from_output() return nn.LinearNoBias(outputs, outputs) end
+   cell.i2g = building.dropped_sums(cell, building.several(gates, from_input))
+   cell.o2g = building.dropped_sums(cell, building.several(gates, from_output))
+end
+
 return building

@@ -27,6 +27,16 @@ def values_of(table):
     return table.as_list() if isinstance(table, rl.Table) else list(table)
 
 
+def difference_of_numbers(x, y):
+    """Relative to max(1, |x|, |y|); infinite where one is no number or infinite and not the other,
+    since a NaN would compare with every tolerance as if it were small."""
+    if x == y or (math.isnan(x) and math.isnan(y)):
+        return 0.0
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return math.inf
+    return abs(x - y) / max(1, abs(x), abs(y))
+
+
 def difference(actual, expected):
     """The largest relative difference of two (nested tables of) tensors or numbers."""
     if isinstance(expected, rl.Table) and not expected.is_list():
@@ -40,18 +50,14 @@ def difference(actual, expected):
     if not isinstance(expected, rl.Tensor):
         if isinstance(actual, rl.Tensor):
             actual = actual.item()
-        return abs(actual - expected) / max(1, abs(actual), abs(expected))
+        return difference_of_numbers(actual, expected)
     assert isinstance(actual, rl.Tensor), f"{type(actual)} instead of a tensor"
     assert tuple(actual.shape) == tuple(expected.shape)
     assert actual.dtype == expected.dtype
     a = actual.detach().to(rl.float64).numpy()
     b = expected.to(rl.float64).numpy()
-    worst = 0.0
-    for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=False):
-        if x == y or (math.isnan(x) and math.isnan(y)):
-            continue
-        worst = max(worst, abs(x - y) / max(1, abs(x), abs(y)))
-    return worst
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    return max((difference_of_numbers(x, y) for x, y in pairs), default=0.0)
 
 
 def copy_of(value):

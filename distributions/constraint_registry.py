@@ -70,7 +70,8 @@ def _to_interval(constraint: Any) -> Transform:
         if is_zero and sign > 0:
             return ExpTransform()
         return ComposeTransform([ExpTransform(), AffineTransform(start, sign)])
-    if not isinstance(lower, rl.Tensor) and (lower, upper) == (0, 1):
+    are_numbers = not any(isinstance(end, rl.Tensor) for end in (lower, upper))
+    if are_numbers and (lower, upper) == (0, 1):
         return SigmoidTransform()
     return ComposeTransform([SigmoidTransform(), AffineTransform(lower, upper - lower)])
 

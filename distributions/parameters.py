@@ -34,9 +34,9 @@ def broadcast_parameters(*values: Tensor | float) -> list[Tensor]:
 
 
 def common_dtype(values: Sequence[Any]) -> Any:
-    """The floating type of tensors taken together; float32 where there is none."""
+    """The floating type of tensors taken together; the default one where there is none."""
     floating = [v for v in values if isinstance(v, Tensor) and v.dtype.is_floating_point]
-    dtype = rl.float32 if not floating else floating[0].dtype
+    dtype = rl.get_default_dtype() if not floating else floating[0].dtype
     for value in floating[1:]:
         dtype = rl.promote_types(dtype, value.dtype)
     return dtype

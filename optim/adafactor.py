@@ -44,17 +44,11 @@ class Adafactor(Optimizer):
         maximize: bool = False,
     ) -> None:
         settings = settings_of(locals())
-        smallest = settings.pop("eps")
         if beta2_decay > 0:
             raise ValueError(f"beta2_decay must not be positive, it is {beta2_decay}")
         if d < 1:
             raise ValueError(f"d must be at least 1, it is {d}")
-        if smallest[1] < 0 or (smallest[0] is not None and smallest[0] < 0):
-            raise ValueError(f"eps must not be negative, it is {smallest}")
         super().__init__(params, settings)
-        self.defaults["eps"] = smallest
-        for group in self.param_groups:
-            group.setdefault("eps", smallest)
 
     @staticmethod
     def _start(parameter: Tensor) -> dict[str, Any]:

@@ -50,10 +50,14 @@ class Muon(Optimizer):
         if adjust_lr_fn not in _ADJUSTMENTS:
             raise ValueError(f"adjust_lr_fn must be in {_ADJUSTMENTS}, not {adjust_lr_fn!r}")
         super().__init__(params, settings_of(locals()))
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.ndim != 2:
-                    raise ValueError(f"Muon is for matrices, not for shape {parameter.shape}")
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Another group of matrices, with settings of its own."""
+        super().add_param_group(param_group)
+        for parameter in self.param_groups[-1]["params"]:
+            if parameter.ndim != 2:
+                del self.param_groups[-1]
+                raise ValueError(f"Muon is for matrices, not for shape {parameter.shape}")
 
     def _update(
         self, group: dict[str, Any], parameters: list[Tensor], gradients: list[Tensor]

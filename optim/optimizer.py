@@ -28,7 +28,8 @@ def check_settings(defaults: Mapping[str, Any]) -> None:
     """
     for name in ("lr", "eps", "weight_decay", "momentum", "lr_decay", "alpha", "momentum_decay"):
         value = defaults.get(name, 0)
-        if value is not None and value < 0:
+        parts = value if isinstance(value, tuple) else (value,)
+        if any(part is not None and part < 0 for part in parts):
             raise ValueError(f"{name} must not be negative, it is {value}")
     for beta in defaults.get("betas", ()):
         if not 0 <= beta < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -251,7 +252,7 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Any 
     tensor([[ 0,  1],
             [10, 11]])
     """
-    rows = [_ops["arange"](0, size, 1, dtype=dtype or _ops["zeros"](1).dtype) for size in shape]
+    rows = [_ops["arange"](0, size, 1, dtype=dtype or _C.default_float()) for size in shape]
     return function(*_ops["meshgrid"](rows, "ij"))
 
 
@@ -334,6 +335,8 @@ def histogramdd(
     >>> counts
     tensor([1., 2.])
     """
+    if not sample.is_floating_point():
+        sample = sample.to(_C.default_float())
     columns = sample.unbind(1)
     kinds = [bins] * len(columns) if isinstance(bins, int) else list(bins)
     limits = [None] * len(columns) if range is None else list(range)
@@ -349,10 +352,7 @@ def histogramdd(
         inside = inside & (number >= 0) & (number < size)
         cell = cell * size + number
     weight = None if weights is None else weights[inside]
-    total = 1
-    for size in sizes:
-        total *= size
-    counts = _ops["bincount"](cell[inside], weight, total).to(sample.dtype)
+    counts = _ops["bincount"](cell[inside], weight, math.prod(sizes)).to(sample.dtype)
     counts = counts.reshape(sizes)
     if density:
         counts = counts / counts.sum()
@@ -405,7 +405,7 @@ def range(start: float, end: float, step: float = 1, dtype: Any = None) -> Tenso
     """
     count = int((end - start) / step + 1)
     numbers = _ops["arange"](0, count, 1, dtype="float64") * step + start
-    return numbers.to(dtype or _ops["zeros"](1).dtype)
+    return numbers.to(dtype or _C.default_float())
 
 
 FUNCTIONS = (

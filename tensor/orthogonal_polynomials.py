@@ -68,7 +68,7 @@ def _function(name: str, family: Family) -> Callable[[Any, Any], Tensor]:
     def polynomial(input: Any, n: Any) -> Tensor:
         x, degree = as_tensor(input), as_tensor(n)
         if not x.is_floating_point():
-            x = x.to(_ops["zeros"](1).dtype)
+            x = x.to(_C.default_float())
         return _value(family, x, degree)
 
     polynomial.__name__ = polynomial.__qualname__ = name

@@ -31,7 +31,7 @@ def _of_type(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
     return _ops["view_bytes"](tensor, kinds[0])
 
 
-def _unbiased_in_place(name: str) -> Callable[..., Any]:
+def _unbiased_by_position(name: str) -> Callable[..., Any]:
     """`f(input, unbiased)` and `f(input, dim, unbiased, keepdim)`, by position."""
 
     def statistics(input: Tensor, *arguments: Any, **options: Any) -> Any:
@@ -92,7 +92,7 @@ def install() -> None:
     forms: dict[str, Callable[..., Any]] = {
         "view": _of_type,
         "scatter": _scatter,
-        **{name: _unbiased_in_place(name) for name in ("var", "std", "var_mean", "std_mean")},
+        **{name: _unbiased_by_position(name) for name in ("var", "std", "var_mean", "std_mean")},
         **{name: _converted_first(name) for name in ("softmax", "log_softmax")},
     }
     for name, form in forms.items():

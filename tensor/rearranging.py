@@ -6,13 +6,14 @@ Axes are 0-based and count from the end when negative; `axis=None` reads the ele
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from relume import _C
 from relume._C import Tensor
 from relume.tensor.creation import as_tensor
-from relume.tensor.index_functions import put_along_dim, take_along_dim
+from relume.tensor.index_functions import flatnonzero, put_along_dim, take_along_dim
 from relume.tensor.list_functions import broadcast_tensors, meshgrid, tensor_split
 
 _ops = _C.ops
@@ -126,7 +127,7 @@ def _places(index: Any, size: int, ends: int) -> list[int]:
         return list(range(*index.indices(size)))
     chosen = as_tensor(index)
     if chosen.dtype.name == "bool":
-        chosen = _ops["nonzero"](chosen).reshape(-1)
+        chosen = flatnonzero(chosen)
     places = [int(place) for place in chosen.reshape(-1).tolist()]
     for place in places:
         if not -size <= place < ends:
@@ -194,9 +195,7 @@ def resize(input: Tensor, new_shape: int | Sequence[int]) -> Tensor:
             [3, 1]])
     """
     shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     row = input.reshape(-1)
     if not row.numel():
         return _ops["zeros"](shape, dtype=input.dtype)
@@ -210,7 +209,7 @@ def trim_zeros(filt: Tensor, trim: str = "fb") -> Tensor:
     >>> rl.trim_zeros(rl.tensor([0, 0, 1, 0, 2, 0]))
     tensor([1, 0, 2])
     """
-    found = _ops["nonzero"](filt).reshape(-1).tolist()
+    found = flatnonzero(filt).tolist()
     if not found:
         return filt[:0]
     first = found[0] if "f" in trim.lower() else 0
@@ -250,7 +249,7 @@ def put_along_axis(input: Tensor, indices: Tensor, values: Any, axis: int) -> No
     tensor([[0., 7.],
             [7., 0.]])
     """
-    input.copy_(put_along_dim(input.clone(), indices, values, axis))
+    input.copy_(put_along_dim(input, indices, values, axis))
 
 
 def compress(condition: Any, input: Tensor, axis: int | None = None) -> Tensor:
@@ -261,7 +260,7 @@ def compress(condition: Any, input: Tensor, axis: int | None = None) -> Tensor:
     tensor([[3, 4]])
     """
     tensor, dim = _row_or_along(input, axis)
-    return _ops["index_select"](tensor, dim, _ops["nonzero"](as_tensor(condition)).reshape(-1))
+    return _ops["index_select"](tensor, dim, flatnonzero(as_tensor(condition)))
 
 
 def extract(condition: Any, input: Tensor) -> Tensor:
@@ -302,7 +301,7 @@ def ix_(*sequences: Any) -> tuple[Tensor, ...]:
     for dim, sequence in enumerate(sequences):
         row = as_tensor(sequence)
         if row.dtype.name == "bool":
-            row = _ops["nonzero"](row).reshape(-1)
+            row = flatnonzero(row)
         grid.append(row.reshape([-1 if d == dim else 1 for d in range(len(sequences))]))
     return tuple(grid)
 

@@ -39,6 +39,7 @@ _NAMES = {
     "i1e": "i1e",
     "log1p": "log1p",
     "log_ndtr": "log_ndtr",
+    "log_expit": "logsigmoid",
     "log_softmax": "log_softmax",
     "logit": "logit",
     "logsumexp": "logsumexp",

@@ -43,7 +43,7 @@ def _large(order: int, x: Tensor) -> Tensor:
 
 
 def _modified_bessel(order: int, scaled: bool, input: Tensor) -> Tensor:
-    kind = input.dtype if input.is_floating_point() else _ops["zeros"](1).dtype
+    kind = input.dtype if input.is_floating_point() else _C.default_float()
     x = input.to("float64")
     is_small = x < 2
     # Each side sees only elements of its own, so that the gradient has no NaN of the other's.
@@ -158,23 +158,12 @@ def kl_div(x: Tensor, y: Any) -> Tensor:
     return rel_entr(x, y) - x + y
 
 
-def log_expit(input: Tensor) -> Tensor:
-    """The logarithm of the logistic function.
-
-    >>> import relume as rl
-    >>> rl.special.log_expit(rl.tensor([-100.0, 0.0]))
-    tensor([-100.    ,   -0.6931])
-    """
-    return _ops["logsigmoid"](input)
-
-
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     function.__name__: function
     for function in (
         beta,
         betaln,
         kl_div,
-        log_expit,
         modified_bessel_k0,
         modified_bessel_k1,
         rel_entr,

@@ -15,7 +15,7 @@ _ops = _C.ops
 def _floating(x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         return x.to(dtype)
-    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to("float32")
+    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(_C.default_float())
 
 
 def vector_norm(

@@ -6,7 +6,9 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor import numeric_functions
 from relume.tensor.list_functions import chain_matmul, tensordot
+from relume.tensor.rearranging import matrix_transpose
 
 _ops = _C.ops
 
@@ -68,7 +70,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     >>> rl.linalg.vecdot(rl.ones(2, 3), rl.ones(3))
     tensor([3., 3.])
     """
-    return (x.conj() * y).sum(dim)
+    return numeric_functions.vecdot(x, y, dim)
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
@@ -110,13 +112,3 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     tensor(3.)
     """
     return diagonal(x, offset=offset).sum(-1, dtype=dtype)
-
-
-def matrix_transpose(x: Tensor, /) -> Tensor:
-    """The last two dimensions exchanged, a view.
-
-    >>> import relume as rl
-    >>> rl.linalg.matrix_transpose(rl.ones(2, 3)).shape
-    (3, 2)
-    """
-    return x.mT

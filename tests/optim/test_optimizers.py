@@ -259,3 +259,17 @@ def test_the_fused_step_checks_what_it_gets(arguments, message):
         rl._C.ops["adam_step"](parameters, gradients, parameters, parameters, [], *numbers)
     with pytest.raises(ValueError, match="averages"):
         rl._C.ops["adam_step"]([rl.ones(1)], [rl.ones(1)], [], [], [], *numbers)
+
+
+def test_groups_are_checked_and_filled_by_their_optimizer():
+    matrix, vector = rl.ones(2, 2, requires_grad=True), rl.ones(2, requires_grad=True)
+    with_groups = optim.Adafactor([{"params": [matrix], "eps": (None, 1e-2)}])
+    with_groups.add_param_group({"params": [vector]})
+    assert [group["eps"] for group in with_groups.param_groups] == [(None, 1e-2), (None, 1e-3)]
+    with pytest.raises(ValueError, match="eps must not be negative"):
+        optim.Adafactor([matrix], eps=(None, -1.0))
+    muon = optim.Muon([matrix])
+    with pytest.raises(ValueError, match="Muon is for matrices"):
+        muon.add_param_group({"params": [vector]})
+    assert len(muon.param_groups) == 1
+    muon.step()

@@ -89,6 +89,12 @@ def test_shapes_layouts_and_aliases(name, data):
             break
 
 
+REFUSE_BOOL = frozenset(
+    "abs addcmul ceil floor floor_divide fmax fmin fmod hardtanh heaviside isneginf isposinf neg "
+    "pow relu remainder sign signbit square sub trunc".split()
+)
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in WHOLE])
 @pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16", "int64", "uint8", "bool"])
 def test_other_types_give_the_same_numbers(name, kind):
@@ -98,11 +104,11 @@ def test_other_types_give_the_same_numbers(name, kind):
     values = np.array([[0.25, 0.5, 0.75]] if "float" in kind else [[1, 1, 1]])
     values = values + (1 if name in LOWEST else 0)
     tensors = [rl.tensor(values).to(kind) for _ in range(operands_of(name))]
-    try:
-        got = rl._C.ops[name](*tensors)
-    except TypeError as error:
-        assert kind in str(error) or "bool" in str(error)
+    if kind == "bool" and name in REFUSE_BOOL:
+        with pytest.raises(TypeError, match="bool"):
+            rl._C.ops[name](*tensors)
         return
+    got = rl._C.ops[name](*tensors)
     exact = [t.to(rl.float64).numpy() for t in tensors]
     expected = expected_of(name, exact)
     tolerance = {"float16": 4e-3, "bfloat16": 3e-2}.get(kind, 2e-5)

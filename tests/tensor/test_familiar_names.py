@@ -220,6 +220,7 @@ def test_the_default_type():
         assert rl.get_default_dtype() is rl.float64
         made = [rl.tensor(0.5), rl.zeros(2), rl.rand(2), rl.arange(3) / 2, rl.tensor([4]).sqrt()]
         made += [rl.linspace(0, 1, 3), rl.tensor([2]).mean(dtype=rl.float64), rl.arange(3) * 0.5]
+        made += [rl.distributions.Normal(0.0, 1.0).sample(), rl.linalg.vector_norm(rl.tensor([3]))]
         assert {x.dtype for x in made} == {rl.float64}
         assert rl.tensor(1j).dtype is rl.complex128
         with pytest.raises(TypeError, match="float32 or float64"):

@@ -172,12 +172,25 @@ def test_a_function_of_indices():
     np.testing.assert_array_equal(ours, np.fromfunction(lambda i, j: i * 10 + j, (3, 4)))
 
 
-@pytest.mark.parametrize("arguments", [(1, 4), (0, 1, 0.25), (3, -3, -2), (2, 2)])
-def test_a_range_holds_its_end(arguments):
-    start, end, step = (*arguments, 1)[:3]
-    count = int((end - start) / step) + 1
-    expected = start + np.arange(count) * step
-    np.testing.assert_allclose(rl.range(*arguments), expected)
+@pytest.mark.parametrize(
+    "arguments, numbers",
+    [
+        ((1, 4), [1, 2, 3, 4]),
+        ((0, 1, 0.25), [0, 0.25, 0.5, 0.75, 1]),
+        ((3, -3, -2), [3, 1, -1, -3]),
+        ((2, 2), [2]),
+    ],
+)
+def test_a_range_holds_its_end(arguments, numbers):
+    assert rl.range(*arguments).tolist() == numbers
+
+
+def test_integers_are_counted_between_edges_that_are_none():
+    points = np.arange(4)
+    counts, *edges = rl.histogram2d(rl.tensor(points), rl.tensor(points), 2)
+    expected, *limits = np.histogram2d(points, points, 2)
+    assert_same(counts, expected)
+    assert_same(edges, limits)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from relume.converters.object_tree import (
     join,
     key_text,
 )
+from relume.converters.weights.collecting import array_of
 
 __all__ = ["Difference", "difference"]
 
@@ -114,10 +115,11 @@ def of_tensors(a: Tensor, b: Tensor, path: str) -> Iterator[Difference]:
         return
     if a.dtype != b.dtype:
         yield Difference("changed", path, "type", str(a.dtype), str(b.dtype))
-    first, second = (tensor.detach().numpy() for tensor in (a, b))
-    if first.size == 0 or np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
+    first, second = array_of(a), array_of(b)
+    if first.size == 0 or np.array_equal(first, second, equal_nan=first.dtype.kind in "fc"):
         return
-    first, second = first.astype(np.float64), second.astype(np.float64)
+    wide = np.complex128 if first.dtype.kind == "c" else np.float64
+    first, second = first.astype(wide), second.astype(wide)
     distance = second - first
     norm, before = float(np.linalg.norm(distance)), float(np.linalg.norm(first))
     largest = float(np.abs(distance).max())

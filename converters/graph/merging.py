@@ -56,7 +56,6 @@ class Merger:
         self.axes = axes
         self.sizes = sizes
         self.values: dict[int, Value] = {}
-        self.layer = ""
 
     def number(self, numbers: Sequence[int]) -> int | Size:
         first, *others = numbers

@@ -34,10 +34,12 @@ class Placement:
     Attributes:
         kind: how the names were understood, in words.
         weights: places by name.
+        is_partial: the names say which tensors are meant: the others stay as they are.
     """
 
     kind: str
     weights: dict[str, Weight]
+    is_partial: bool = False
 
 
 def fill_weights(network: Any, tensors: Mapping[str, Any], names: Names = None) -> str:
@@ -111,17 +113,11 @@ def places_of_source(network: Any) -> Placement:
 
 
 def places_of_paths(network: Any) -> Placement:
-    """By the paths of the tensors."""
-    from relume.converters.object_tree import walk
-
-    found = {
-        node.path: Weight(node.path, (node.value,), SAME)
-        for node in walk(network, skip_scratch=True)
-        if isinstance(node.value, Tensor) and node.value.numel()
-    }
+    """By the paths of the tensors; a shared one by any of its paths."""
     kept = collect(network)
-    wanted = {**kept.arrays, **kept.aliases}
-    return Placement("paths in the network", {n: w for n, w in found.items() if n in wanted})
+    own = {name: Weight(name, (tensor,), SAME) for name, tensor in kept.tensors.items()}
+    aliases = {alias: own[name] for alias, name in kept.aliases.items()}
+    return Placement("paths in the network", {**own, **aliases})
 
 
 def renamed(known: list[Placement], given: Mapping[str, np.ndarray], names: Names) -> Placement:
@@ -139,7 +135,7 @@ def renamed(known: list[Placement], given: Mapping[str, np.ndarray], names: Name
             weights[name] = place
     if wrong:
         raise WrongWeights("the network has no tensors of these names:\n" + listed(wrong))
-    return Placement("the names that were given", weights)
+    return Placement("the names that were given", weights, is_partial=True)
 
 
 def by_order(placement: Placement, given: Mapping[str, np.ndarray]) -> Placement:
@@ -198,7 +194,7 @@ def checked_parts(
         for name, array in given.items()
         if (place := placement.weights.get(name)) is not None and not fits(array, place)
     ]
-    if placement.kind != "the names that were given":
+    if not placement.is_partial:
         problems += [
             f"{name}: not in the network" for name in given if name not in placement.weights
         ]

@@ -29,7 +29,6 @@ ELEMENT_TYPES = {
     "float64": TensorProto.DOUBLE,
 }
 FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
-EXTERNAL_FROM = 1024  # bytes: smaller initialisers stay in the file itself
 
 
 class UnexportableError(ValueError):

@@ -14,6 +14,8 @@ from relume.converters.onnx.exporting import LAYERS, OPSET, export
 from relume.converters.onnx.refusals import check
 from relume.converters.proof.running import activation
 
+EXTERNAL_FROM = 1024  # bytes: smaller initialisers stay in the file itself
+
 __all__ = ["check", "layers", "run", "write"]
 
 LARGEST_FILE = 2**31 - 2**24  # bytes that fit into one file, with something for the rest
@@ -37,7 +39,7 @@ def write(network: Any, path: Path, options: Options) -> None:
             path,
             save_as_external_data=True,
             location=f"{path.stem}.data",
-            size_threshold=1024,
+            size_threshold=EXTERNAL_FROM,
         )
     else:
         onnx.save_model(model, path)

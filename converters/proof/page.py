@@ -92,10 +92,10 @@ def summary(report: ComparisonReport, title: str) -> str:
         facts["weights"] = f"{report.tensors} tensors, {report.elements:,} numbers"
         facts["size"] = f"{report.bytes:,} bytes"
         if report.aliases:
-            shared = "; ".join(
-                f"{alias} is {name}" for alias, name in list(report.aliases.items())[:20]
-            )
-            facts["shared"] = shared
+            pairs = [f"{alias} is {name}" for alias, name in report.aliases.items()]
+            more = len(pairs) - MOST_ALIASES
+            rest = [f"and {more:,} more"] if more > 0 else []
+            facts["shared"] = "; ".join([*pairs[:MOST_ALIASES], *rest])
     facts["time"] = f"{report.seconds:.2f} s"
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     return (

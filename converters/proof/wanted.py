@@ -205,7 +205,7 @@ TRANSPARENT = frozenset(
     nn.SpatialReflectionPadding nn.SpatialReplicationPadding nn.SpatialPadding nn.Padding
     nn.SpatialMaxPooling nn.SpatialAveragePooling nn.SpatialUpSamplingNearest nn.Normalize
     nn.SpatialUpSamplingBilinear nn.SpatialCrossMapLRN nn.GradientReversal nn.WhiteNoise
-    nn.MaskZero nn.TrimZero nn.PrintSize nn.Convert nn.Bottle nn.L1Penalty nn.SpatialPadding
+    nn.MaskZero nn.TrimZero nn.PrintSize nn.Convert nn.Bottle nn.L1Penalty
     nn.SpatialCrossResponseNormalization nn.ImageTransformer nn.TotalVariation""".split()
 )
 

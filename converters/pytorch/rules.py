@@ -9,7 +9,7 @@ from typing import Any
 from relume.converters.pytorch.layers import Call
 from relume.legacy_nn.registry import lookup
 
-__all__ = ["Code", "Rule", "covered_names", "rule", "rule_of"]
+__all__ = ["Code", "Rule", "rule", "rule_of"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,3 @@ def rule_of(module: Any) -> Rule | None:
         if found is not None:
             return found
     return None
-
-
-def covered_names() -> set[str]:
-    """The Torch classes that have a rule."""
-    return set(_rules)

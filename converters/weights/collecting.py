@@ -59,8 +59,12 @@ class Weights:
             self.aliases[name] = first
             return
         self.tensors[name] = tensor
-        is_wider = tensor.dtype == bfloat16  # which NumPy does not have
-        self.arrays[name] = (tensor.float() if is_wider else tensor).detach().numpy()
+        self.arrays[name] = array_of(tensor)
+
+
+def array_of(tensor: Tensor) -> np.ndarray:
+    """The elements as an array; of bfloat16, which NumPy does not have, as float32."""
+    return (tensor.float() if tensor.dtype == bfloat16 else tensor).detach().numpy()
 
 
 def printable(path: str) -> str:

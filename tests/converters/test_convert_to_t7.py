@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import relume as rl
+from relume import command_line
 from relume import legacy_nn as nn
 
 
@@ -43,7 +44,6 @@ def test_an_old_file_becomes_one_of_today(tmp_path):
 
 
 def test_the_command_converts_weights_to_t7(tmp_path, monkeypatch, capsys):
-    command_line = pytest.importorskip("relume.command_line")
     np.savez(tmp_path / "w.npz", weight=np.ones(3))
     arguments = ["relume", "convert", str(tmp_path / "w.npz"), str(tmp_path / "w.t7")]
     monkeypatch.setattr("sys.argv", arguments)

@@ -84,3 +84,13 @@ def test_nan_is_nan():
     first, second = {"x": float("nan"), "t": rl.tensor([float("nan")])}, {"x": float("nan")}
     second["t"] = rl.tensor([float("nan")])
     assert difference(first, second) == []
+
+
+def test_complex_numbers_and_types_that_numpy_lacks():
+    (changed,) = difference({"w": rl.tensor([1 + 2j])}, {"w": rl.tensor([1 + 3j])})
+    assert "difference 1" in changed.after
+    (wide,) = difference(
+        {"w": rl.tensor([1.0], dtype="bfloat16")}, {"w": rl.tensor([3.0], dtype="bfloat16")}
+    )
+    assert "difference 2" in wide.after
+    assert not difference({"w": rl.tensor([1j])}, {"w": rl.tensor([1j])})

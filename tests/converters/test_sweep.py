@@ -98,6 +98,8 @@ def test_golden_layers_do_what_the_table_says(name):
     file_format = coverage.TARGETS[NAMES.index(name)]
     for section, stem in part_of(GOLDEN, NAMES.index(name), 20):
         for case in coverage.cases(section, stem):
-            if cells[case.class_name, name] == coverage.YES:
+            cell = cells[case.class_name, name]
+            if cell in (coverage.YES, "no"):
                 answer = coverage.outcome(case, file_format)
-                assert answer == coverage.YES, f"{case.class_name}, {case.name}: {answer}"
+                is_right = (answer == coverage.YES) == (cell == coverage.YES)
+                assert is_right, f"{case.class_name}, {case.name}: {answer}, the table says {cell}"

@@ -101,14 +101,12 @@ def graph(
 
 
 def diagram_of(network: Any, input: Any) -> Diagram:
-    from relume.converters.proof.inputs import NoInputFound, generate
+    from relume.converters.proof.inputs import generate
     from relume.converters.proof.running import activation
 
     try:
         arrays = generate(network).arrays if input is None else as_arrays(input)
         return diagram_of_graph(network, trace(network, activation(network, arrays)))
-    except NoInputFound as error:
-        return diagram_of_tree(network, f"without shapes: {str(error).splitlines()[0]}")
     except Exception as error:
         if input is not None:
             raise

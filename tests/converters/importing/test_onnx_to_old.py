@@ -1,16 +1,15 @@
 """ONNX graphs become old networks that compute the same, also after a file and in Lua."""
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import relume as rl
 from relume.converters.formats import CannotConvert
 from relume.converters.importing.onnx_graph import network_of
 from relume.converters.proof.running import run
-
-onnx = pytest.importorskip("onnx")
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 random = np.random.default_rng(3)
 node = helper.make_node
@@ -231,14 +230,13 @@ def test_computes_the_same(inputs, nodes, constants, tmp_path):
 
 
 def test_lua_goes_on_with_it(tmp_path):
-    bridge = pytest.importorskip("relume.bridge")
     _, inputs, nodes, constants = CASES[1]
     made = model(inputs, nodes, constants)
     onnx.save(made, tmp_path / "net.onnx")
     report = rl.convert(tmp_path / "net.onnx", tmp_path / "net.t7")
     assert report.verified
     x = weights(2, 3, 8, 9)
-    with bridge.Lua() as lua:
+    with rl.bridge.Lua() as lua:
         output = lua.execute(
             """
             require 'nn'

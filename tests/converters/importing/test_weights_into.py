@@ -104,3 +104,15 @@ def test_a_checkpoint_gets_new_weights_and_keeps_the_rest(tmp_path):
     checkpoint = rl.load(tmp_path / "new.t7")
     assert checkpoint.epoch == 3
     assert_filled(checkpoint.model)
+
+
+def test_one_path_of_a_shared_layer_is_enough():
+    first = nn.Linear(2, 2)
+    net = nn.Sequential().add(first).add(nn.Linear(2, 2).share(first, "weight", "bias")).float()
+    net.get(2).share(net.get(1), "weight", "bias")
+    given = {
+        "modules.1.weight": np.full((2, 2), 3, np.float32),
+        "modules.1.bias": np.full(2, 4, np.float32),
+    }
+    fill_weights(net, given)
+    assert net.get(2).weight.tolist() == [[3, 3], [3, 3]]

@@ -1,8 +1,9 @@
 """PyTorch source for old networks, as text: what is written, without running it."""
 
 import ast
-import shutil
+import importlib.util
 import subprocess
+import sys
 
 import pytest
 from golden_cases import DATA, load_cases
@@ -83,18 +84,27 @@ def test_a_file_imports_only_torch_and_math():
     assert names <= {"torch", "math", "torch.nn.functional"}
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="needs ruff")
+def check_with_ruff(path):
+    for command in (["format", "--check", "--isolated"], ["check", "--isolated"]):
+        arguments = [sys.executable, "-m", "ruff", *command, path]
+        done = subprocess.run(arguments, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="needs ruff")
 def test_a_file_is_formatted(tmp_path):
     net = nn.Sequential().add(nn.View(-1)).add(nn.SpatialConvolution(3, 800, 3, 5, 2, 1, 1, 4))
     net.add(nn.SpatialFullConvolution(800, 300, 4, 4, 2, 2, 1, 1, 1, 1)).add(conv_block(3, 3))
     path = tmp_path / "net.py"
     path.write_text(text_of(net))
     for command in (["format", "--check", "--isolated"], ["check", "--isolated"]):
-        done = subprocess.run(["ruff", *command, path], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, path], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(shutil.which("ruff") is None, reason="needs ruff")
+@pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="needs ruff")
 def test_the_source_of_every_golden_layer_is_formatted(tmp_path):
     written = 0
     for section in ("nn", "nngraph", "rnn", "dpnn"):
@@ -107,7 +117,9 @@ def test_the_source_of_every_golden_layer_is_formatted(tmp_path):
             written += 1
     assert written > 230
     for command in (["format", "--check", "--isolated"], ["check", "--isolated"]):
-        done = subprocess.run(["ruff", *command, tmp_path], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, tmp_path], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
 

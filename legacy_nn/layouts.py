@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import layout_changes
@@ -103,10 +102,7 @@ def unify_types(fields: dict, says_type: bool) -> None:
         fields["_type"] = weights[0].torch_typename
     for name in BUFFERS:
         value = fields.get(name)
-        if isinstance(value, Tensor) and value.dtype != dtype and value.dtype in FLOATING:
+        if isinstance(value, Tensor) and value.dtype != dtype and value.dtype.is_floating_point:
             fields[name] = (
                 value.to(dtype) if value.numel() else new_empty(weights[0].torch_typename)
             )
-
-
-FLOATING = frozenset([rl.float64, rl.float32, rl.float16])

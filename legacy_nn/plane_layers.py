@@ -27,6 +27,13 @@ def check_planes(layer: Any, input: Tensor, planes: int | None = None) -> None:
         )
 
 
+def as_planes(layer: Any, input: Any) -> Tensor:
+    """An image CxHxW or a batch of images, as a batch."""
+    if not isinstance(input, Tensor) or input.ndim not in (3, 4):
+        raise ValueError(f"{layer}: expected images CxHxW or NxCxHxW, got {nested.describe(input)}")
+    return input if input.ndim == 4 else input.unsqueeze(0)
+
+
 class tables:
     """Connection tables for `SpatialConvolutionMap`: rows of (input plane, output plane)."""
 

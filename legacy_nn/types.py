@@ -14,7 +14,6 @@ DTYPES = {
     "torch.CharTensor": rl.int8,
     "torch.ByteTensor": rl.uint8,
 }
-TYPENAMES = {dtype: name for name, dtype in DTYPES.items()}
 # What GPU types are here: there is one kind of tensor, on the CPU.
 GPU_TYPES = {
     "torch.CudaTensor": "torch.FloatTensor",

@@ -12,16 +12,3 @@ from relume.legacy_nn.dpnn import (
     serial,
     small_layers,
 )
-
-_ROOMS = (
-    binary_convolution,
-    building_blocks,
-    color_transforms,
-    glimpse,
-    logistic_criterion,
-    noise_contrastive,
-    reinforce,
-    rewards,
-    serial,
-    small_layers,
-)

@@ -8,15 +8,9 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_empty
-
-
-def as_images(layer: Any, input: Any) -> Tensor:
-    """An image CxHxW or a batch of images, as a batch."""
-    if not isinstance(input, Tensor) or input.ndim not in (3, 4):
-        raise ValueError(f"{layer}: expected images CxHxW or NxCxHxW, got {nested.describe(input)}")
-    return input if input.ndim == 4 else input.unsqueeze(0)
 
 
 class ColorNoise(Module):
@@ -30,7 +24,7 @@ class ColorNoise(Module):
         raise NotImplementedError
 
     def compute(self, input: Tensor) -> Tensor:
-        images = as_images(self, input)
+        images = as_planes(self, input)
         if images.shape[1] != self.inputChannels:
             raise ValueError(
                 f"{self}: expected {self.inputChannels} planes, got {nested.describe(input)}"
@@ -131,7 +125,7 @@ class SpatialFeatNormalization(Module):
             )
 
     def compute(self, input: Tensor) -> Tensor:
-        as_images(self, input)
+        as_planes(self, input)
         shape = (int(self.noOfFeats), 1, 1)
         return (input - self.mean.reshape(shape)) / self.std.reshape(shape)
 
@@ -161,7 +155,7 @@ class SpatialRegionDropout(Module):
         self.p = p
 
     def compute(self, input: Tensor) -> Tensor:
-        as_images(self, input)
+        as_planes(self, input)
         if not self.train:
             return input
         self.noise = self._draw(input)

@@ -9,9 +9,9 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
-from relume.legacy_nn.dpnn.color_transforms import as_images
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import sizes_of
@@ -58,7 +58,7 @@ class SpatialGlimpse(TableLayer):
 
     def compute(self, input: Activation) -> Tensor:
         image, location = self._elements(input, 2)[:2]
-        images = as_images(self, image)
+        images = as_planes(self, image)
         self._check_depth()
         places = (location if location.ndim == 2 else location.unsqueeze(0)).detach().tolist()
         glimpses = rl.stack(
@@ -129,7 +129,7 @@ class SpatialUniformCrop(Module):
             self.scaler = make_scaler(self.oheight, self.owidth)
 
     def compute(self, input: Tensor) -> Tensor:
-        images = as_images(self, input)
+        images = as_planes(self, input)
         corners = self._draw(images) if self.train else self._middle(images)
         parts = rl.stack(
             [self._crop(image, *corner) for image, corner in zip(images, corners, strict=True)], 0

@@ -17,21 +17,3 @@ from relume.legacy_nn.models import (
     waifu2x,
     waifu2x_criterions,
 )
-
-__all__ = [
-    "char_rnn",
-    "deepmask",
-    "deepspeech",
-    "fixed_affine",
-    "instance_normalization",
-    "mc_cnn",
-    "multipathnet",
-    "neuraltalk",
-    "opennmt",
-    "residual",
-    "small_projects",
-    "style_transfer",
-    "torch_rnn",
-    "waifu2x",
-    "waifu2x_criterions",
-]

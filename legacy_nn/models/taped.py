@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from relume import _C
 from relume.legacy_nn.container import Container
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.record import match
 
 
 class Taped(Container):
@@ -20,18 +16,10 @@ class Taped(Container):
         record = self._record
         if record is None or not record.is_of(input) or not record.has_tape():
             record = self._rerun(input)
-        outputs, gradients = match(self, record.output, gradOutput)
         wanted = record.leaves if of_input else [None] * len(record.leaves)
         parameters = self.parameters()[0]
         wanted = wanted + (parameters if of_parameters else [None] * len(parameters))
-        places = [i for i, leaf in enumerate(wanted) if leaf is not None and leaf.requires_grad]
-        result: list[Any] = [None] * len(wanted)
-        if outputs and places:
-            chosen = [wanted[i] for i in places]
-            found = _C.run_backward(outputs, gradients, chosen, True, False, True)
-            for place, gradient in zip(places, found, strict=True):
-                result[place] = gradient
-        return result
+        return record.gradients_of(wanted, self, gradOutput)
 
     def _accumulate(self, gradients: list, scale: float) -> None:
         sums = self.parameters()[1]

@@ -13,7 +13,7 @@ from relume.legacy_nn.distances import as_batch
 from relume.legacy_nn.linear import Linear, draw_uniform, uniform_bound
 from relume.legacy_nn.lookup_table import LookupTable
 from relume.legacy_nn.module import Module
-from relume.legacy_nn.packages.nnx_resampling import as_planes
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.pointwise import PReLU
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_parameter

@@ -10,8 +10,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.packages.nnx_pyramids import SpatialFovea
-from relume.legacy_nn.packages.nnx_resampling import as_planes
-from relume.legacy_nn.plane_layers import tables
+from relume.legacy_nn.plane_layers import as_planes, tables
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_parameter
 

@@ -13,8 +13,7 @@ from relume.legacy_nn.container import Concat, Sequential
 from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.packages.nnx_resampling import as_planes
-from relume.legacy_nn.plane_layers import check_planes
+from relume.legacy_nn.plane_layers import as_planes, check_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import new_empty, sizes_of
@@ -139,10 +138,6 @@ class ROIWarping(TableLayer):
         return weights.narrow(2, margin, size)
 
 
-def is_list(value: Any) -> bool:
-    return nested.is_table(value)
-
-
 @register("inn.SpatialPyramidPooling")
 class SpatialPyramidPooling(Concat):
     """The largest elements of ever finer grids over an image, as one vector (He et al. 2014,
@@ -159,7 +154,8 @@ class SpatialPyramidPooling(Concat):
 
     def __init__(self, *grids: Any) -> None:
         super().__init__(1)
-        given = nested.elements(grids[0]) if is_list(nested.elements(grids[0])[0]) else grids
+        first = nested.elements(grids[0])
+        given = first if nested.is_table(first[0]) else grids
         self.pyr = nested.table([nested.table(sizes_of(grid)) for grid in given])
         for grid in given:
             width, height = sizes_of(grid)

@@ -13,7 +13,7 @@ from relume.legacy_nn.container import Container
 from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.packages.nnx_resampling import as_planes
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.table_layers import TableLayer
 from relume.legacy_nn.types import new_empty, new_parameter

@@ -10,7 +10,7 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
 from relume.legacy_nn.container import Container
-from relume.legacy_nn.packages.nnx_resampling import as_planes
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.registry import register
 
 

@@ -13,15 +13,9 @@ from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
+from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_empty
-
-
-def as_planes(layer: Any, input: Any) -> Tensor:
-    """An image CxHxW or a batch of images, as a batch."""
-    if not isinstance(input, Tensor) or input.ndim not in (3, 4):
-        raise ValueError(f"{layer}: expected images CxHxW or NxCxHxW, got {nested.describe(input)}")
-    return input if input.ndim == 4 else input.unsqueeze(0)
 
 
 @register("nn.SpatialReSampling")

@@ -52,8 +52,3 @@ class Unrolling:
 def active_unrolling() -> Unrolling:
     """The unrolling that calls belong to now; a new one, of a single step, when there is none."""
     return _active.get() or Unrolling()
-
-
-def is_unrolling() -> bool:
-    """Is a sequence being applied under the tape?"""
-    return _active.get() is not None

@@ -133,8 +133,6 @@ SCRIPTS = {
 @pytest.mark.parametrize(("name", "index"), list(cases("script", SCRIPTS)))
 def test_script(name, index):
     case = load_cases("rnn", name)[index]
-    if nn.lookup("nn.ReinforceNormal") is None and name == "RecurrentAttention":
-        pytest.skip("needs nn.ReinforceNormal")
     assert str(case.module) == case.printed
     rl.manual_seed(int(case.seed))
     results = SCRIPTS[name](case.module, case.inputs)

@@ -45,9 +45,7 @@ function sys.execute(command)
    return (output_of(command):gsub('\n$', ''))
 end
 
-function sys.fexecute(command)
-   return (output_of(command):gsub('\n$', ''))
-end
+sys.fexecute = sys.execute
 
 function sys.ls(path) return sys.execute('ls ' .. (path or '')) end
 function sys.ll(path) return sys.execute('ls -l ' .. (path or '')) end

@@ -2,6 +2,7 @@
 require 'torch'
 require 'paths'
 local bridge = require 'relume.bridge'
+local dir = require 'pl.dir'
 
 torch.concat = torch.concat or function(...)
    local result, tensors, dim = ...
@@ -93,12 +94,11 @@ end
 -- paths.indexdir(folders [, extensions, use_cache, ignored]): `ignored` is a shell pattern. Listing is fast
 -- enough here that nothing is cached.
 function paths.indexdir(folders, extensions, _, ignored)
-   local pattern = ignored and '^' .. ignored:gsub('[%-%.%+%[%]%(%)%$%^%%]', '%%%0'):gsub('%*', '.*') .. '$'
    local names = {}
    for _, folder in ipairs(as_list(folders)) do
       for name in paths.files(folder) do
          local path = paths.concat(folder, name)
-         local is_ignored = pattern and name:match(pattern)
+         local is_ignored = ignored and dir.fnmatch(name, ignored)
          if paths.filep(path) and has_extension(name, as_list(extensions)) and not is_ignored then
             names[#names + 1] = path
          end

@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 
 import relume as rl
+from relume.tensor.dtypes import ALL_DTYPES
 
 __all__ = ["at_address", "map_file", "shared_memory"]
 
 # By half the name of a Torch7 class.
 DTYPES: dict[str, Any] = {
-    "Byte": np.uint8,
-    "Char": np.int8,
-    "Short": np.int16,
-    "Int": np.int32,
-    "Long": np.int64,
-    "Half": np.float16,
-    "Float": np.float32,
-    "Double": np.float64,
+    dtype.torch_typename.removeprefix("torch.").removesuffix("Tensor"): dtype.numpy
+    for dtype in ALL_DTYPES
+    if dtype.torch_typename
 }
 
 

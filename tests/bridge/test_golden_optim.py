@@ -175,3 +175,20 @@ def test_logger(lua, case, tmp_path):
     lua.execute("path = ...", str(path))
     lua.execute(case.src)
     assert path.read_text() == case.text
+
+
+def test_a_logger_draws_its_columns_of_numbers(lua, tmp_path):
+    pytest.importorskip("matplotlib")
+    lua.execute(
+        """
+        local logger = optim.Logger(...)
+        logger:setNames{'loss', 'accuracy', 'note'}
+        logger:style{'-', '|', '+'}
+        logger:setlogscale(true)
+        for i = 1, 3 do logger:add{10 ^ -i, i, 'text'} end
+        logger:plot()
+        """,
+        str(tmp_path / "train.log"),
+    )
+    drawn = (tmp_path / "train.log.eps").read_bytes()
+    assert drawn.startswith(b"%!PS") and len(drawn) > 5000

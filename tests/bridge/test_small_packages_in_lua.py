@@ -289,6 +289,10 @@ def test_paths_indexdir(lua, tmp_path):
         str(tmp_path),
     )
     assert files == '{"a.png","b.png"}'
+    count = lua.execute(
+        "return paths.indexdir(..., 'png', false, 'frame?.png'):size()", str(tmp_path)
+    )
+    assert count == 2
 
 
 # ---- gnuplot ----

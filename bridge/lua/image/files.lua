@@ -52,7 +52,6 @@ end
 
 function image.save(path, tensor, quality) half.save(path, bytes_of(tensor), quality or 75) end
 
-function image.saveJPG(path, tensor, quality) image.save(path, tensor, quality) end
 for _, name in ipairs {'PNG', 'JPG', 'PPM', 'PGM'} do
    image['load' .. name] = image.load
    image['save' .. name] = image.save

@@ -1,6 +1,5 @@
 -- Layers and criterions that say only what they compute, with ops of the core: their gradients come
 -- from the tape. See bridge/lua/relume/tape.lua.
-local core = require 'relume.ffi'
 local number = require('torch.reduce').number
 local tape = require 'relume.tape'
 
@@ -195,5 +194,4 @@ function derived.forget(self)
    records[self] = nil
 end
 
-derived.is_tensor = core.is_tensor
 return derived

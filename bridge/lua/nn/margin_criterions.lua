@@ -296,8 +296,6 @@ function MultiCriterion:type(name, cache)
 end
 
 local ParallelCriterion = torch.class('nn.ParallelCriterion', 'nn.Criterion')
-ParallelCriterion.add = MultiCriterion.add
-
 function ParallelCriterion:__init(repeatTarget)
    parent.__init(self)
    self.criterions, self.weights, self.gradInput = {}, {}, {}

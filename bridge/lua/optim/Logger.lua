@@ -85,14 +85,29 @@ function Logger:display(enabled)
    self.showPlot = enabled
 end
 
+-- A column as a tensor; nil where it holds anything but numbers, or nothing.
+local function numbers_of(column)
+   for _, value in ipairs(column) do
+      if type(value) ~= 'number' then return nil end
+   end
+   return #column > 0 and torch.Tensor(column) or nil
+end
+
 -- Draws the columns into a file; there is no window.
 function Logger:plot()
    local target = self.epsfile
    if not target then error('Logger:plot: give the logger a file name', 2) end
-   local columns, styles = {}, {}
+   local series = {}
    for i, name in ipairs(self.names) do
-      columns[i], styles[i] = self.symbols[i], self.styles[i][1]
+      local column = numbers_of(self.symbols[i])
+      if column then
+         local x = torch.range(1, column:size(1))
+         series[#series + 1] = {x = x, y = column, label = name, format = self.styles[i][1]}
+      end
    end
-   require('relume.bridge').import('plots').draw(target, self.names, columns, styles, self.logscale)
+   local raw = {}
+   if self.logscale then raw[1] = 'set logscale y' end
+   raw[#raw + 1] = self.plotRawCmd
+   require('relume.bridge').import('gnuplot').draw(target, {kind = 'plot', series = series, raw = raw})
    return self
 end

@@ -102,7 +102,7 @@ function List:reverse()
 end
 
 function List:clear()
-   for i = #self, 1, -1 do self[i] = nil end
+   tablex.clear(self)
    return self
 end
 

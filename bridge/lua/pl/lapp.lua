@@ -49,10 +49,9 @@ end
 
 -- What stands in parentheses after a name: (number default 3), (1..10), (slow|fast default slow), ...
 local function parse_type(spec, text)
-   local is_optional, rest = text:match '^optional%s*(.*)$'
-   if is_optional ~= nil or rest then
-      spec.is_optional = true
-      text = rest or is_optional
+   local rest = text:match '^optional%s*(.*)$'
+   if rest then
+      spec.is_optional, text = true, rest
    end
    local kind, default = text:match '^(.-)%s*default%s+(.+)$'
    if not kind then kind = text end
@@ -60,7 +59,6 @@ local function parse_type(spec, text)
    local low, high = kind:match '^(%-?[%w.+-]-)%.%.(%-?[%w.+-]+)$'
    if low and tonumber(low) and tonumber(high) then
       spec.type, spec.low, spec.high = 'number', tonumber(low), tonumber(high)
-      spec.range = kind
    elseif kind:find '|' then
       spec.type, spec.words, spec.word_list = 'string', {}, kind
       for word in kind:gmatch '[^|]+' do spec.words[word] = true end

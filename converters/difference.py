@@ -22,6 +22,7 @@ from relume.converters.object_tree import (
     key_text,
 )
 from relume.converters.weights.collecting import array_of
+from relume.legacy_nn.tracing import first_line
 
 __all__ = ["Difference", "difference"]
 
@@ -192,7 +193,7 @@ def described(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{class_name(value)} {sizes(value)}"
     if hasattr(value, "updateOutput") and not is_table(value):
-        return str(value).split("\n")[0].removesuffix(" {")
+        return first_line(value)
     return class_name(value)
 
 

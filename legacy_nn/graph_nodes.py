@@ -12,6 +12,7 @@ from typing import Any
 from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.registry import lookup, register
+from relume.legacy_nn.tracing import first_line
 
 
 class GraphObject:
@@ -154,7 +155,7 @@ def name_of(data: Any) -> str | None:
 def label_of(data: Any) -> str:
     """What a node does, in a line."""
     if data.get("module") is not None:
-        text = str(data["module"]).split("\n")[0].removesuffix(" {")
+        text = first_line(data["module"])
     elif data.get("selectindex") is not None:
         text = f"element {int(data['selectindex'])}"
     elif data.get("nSplitOutputs") is not None:

@@ -270,10 +270,6 @@ def multiply_and_add(op_type: str) -> Row:
     return row
 
 
-def to_dtype(call: Call) -> str:
-    return call.as_type("input", call.output.dtype)
-
-
 def composed(*op_types: str) -> Row:
     """One node after the other."""
 
@@ -349,7 +345,7 @@ ROWS: Rows = {
     "lerp": lerp,
     "addcmul": multiply_and_add("Mul"),
     "addcdiv": multiply_and_add("Div"),
-    "to_dtype": to_dtype,
+    "to_dtype": floating,
     "isnan": question("IsNaN"),
     "isinf": question("IsInf"),
     "atan2": atan2,

@@ -2,24 +2,12 @@
 // ops recorded, and ask for the gradients of what came out.
 #include "autograd/engine.h"
 #include "tensor/c_abi.h"
+#include "tensor/c_abi_guard.h"
 #include "tensor/dispatch.h"
-#include "tensor/thread_state.h"
 
 using namespace relume;
 
 namespace {
-
-template <class Function>
-int guarded(Function function) noexcept {
-  try {
-    return function();
-  } catch (const std::exception& error) {
-    thread_state().last_error = error.what();
-  } catch (...) {
-    thread_state().last_error = "unknown error";
-  }
-  return -1;
-}
 
 std::vector<Tensor> borrowed(relume_tensor* const* tensors, int count) {
   std::vector<Tensor> result;
@@ -31,7 +19,7 @@ std::vector<Tensor> borrowed(relume_tensor* const* tensors, int count) {
 
 relume_tensor* relume_tensor_watch(relume_tensor* tensor) {
   relume_tensor* leaf = nullptr;
-  guarded([&] {
+  guarded(-1, [&] {
     const GradMode off(false);
     Tensor view = alias(Tensor::borrow(tensor));
     if (is_differentiable(view.dtype())) view.body()->requires_grad = true;
@@ -42,10 +30,9 @@ relume_tensor* relume_tensor_watch(relume_tensor* tensor) {
 }
 
 int relume_call_recorded(int op, const relume_value* values, int count, relume_tensor** results, int capacity) {
-  return guarded([&] {
-    check<Error>(op >= 0 && op < static_cast<int>(all_ops().size()), "there is no op with number ", op);
+  return guarded(-1, [&] {
     const GradMode on(true);
-    Outputs outputs = invoke(*all_ops()[op], values, count);
+    Outputs outputs = invoke(op_by_id(op), values, count);
     check<Error>(outputs.size() <= capacity, "room for ", capacity, " results, but there are ", outputs.size());
     for (int i = 0; i < outputs.size(); ++i) results[i] = outputs[i].detach_body();
     return outputs.size();
@@ -54,7 +41,7 @@ int relume_call_recorded(int op, const relume_value* values, int count, relume_t
 
 int relume_gradients(relume_tensor* const* outputs, relume_tensor* const* output_gradients, int output_count,
                      relume_tensor* const* inputs, int input_count, relume_tensor** results) {
-  return guarded([&] {
+  return guarded(-1, [&] {
     BackwardOptions options;
     options.retain_graph = true;
     options.allow_unused = true;

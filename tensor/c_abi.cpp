@@ -1,32 +1,11 @@
 #include "tensor/c_abi.h"
 
-#include <new>
-
+#include "tensor/c_abi_guard.h"
 #include "tensor/dispatch.h"
 #include "tensor/thread_state.h"
 
 namespace relume {
 namespace {
-
-// Runs `function`; turns an exception into `failed` and a message.
-template <class Result, class Function>
-Result guarded(Result failed, Function function) noexcept {
-  try {
-    return function();
-  } catch (const std::bad_alloc&) {
-    thread_state().last_error = "out of memory";
-  } catch (const std::exception& error) {
-    thread_state().last_error = error.what();
-  } catch (...) {
-    thread_state().last_error = "unknown error";
-  }
-  return failed;
-}
-
-const Op& op_by_id(int id) {
-  check<Error>(id >= 0 && id < static_cast<int>(all_ops().size()), "there is no op with number ", id);
-  return *all_ops()[id];
-}
 
 DType dtype_by_number(int number) {
   check(number >= 0 && number < kDTypeCount, "there is no dtype with number ", number);

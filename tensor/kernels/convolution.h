@@ -7,6 +7,9 @@
 
 namespace relume {
 
+// How many parts of size `b` hold `a`; the last may be smaller.
+inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // Everything about a convolution but the numbers.
 struct Convolution {
   int64_t batch = 1;

@@ -229,7 +229,7 @@ void weight_gradient_depthwise(const Convolution& shape, const T* grad_output, c
   const int64_t outputs = shape.group_outputs(), width = loops<T>().width;
   const int64_t parts = std::clamp<int64_t>(num_threads() / shape.groups, 1, outputs);  // of a group
   const int64_t at_once = std::clamp<int64_t>(shape.groups / num_threads(), 1, kGroupsAtOnce);
-  const int64_t blocks = (shape.groups + at_once - 1) / at_once;
+  const int64_t blocks = divide_up(shape.groups, at_once);
   std::vector<T> all_sums(shape.out_channels * taps.count * width);
   for_each_item<T>(
       blocks * parts, at_once * shape.batch * shape.output_pixels() * taps.count * outputs / parts,

@@ -30,8 +30,6 @@ constexpr int64_t kBandPixels = 320;           // of an output band: its sums st
 constexpr int64_t kChunkChannels = 96;         // of the output at a time: so does their weight
 constexpr int64_t kCopiedElements = 16 << 20;  // of the padded input at a time
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // How the output channels of a group are cut, and their weight packed.
 struct Chunks {
   int64_t tile_rows, tiles, count, tiles_per_chunk;

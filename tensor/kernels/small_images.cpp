@@ -11,8 +11,6 @@ namespace {
 
 constexpr int64_t kPixelsTogether = 400;  // which meet a weight that is packed once for them
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Some images in a row, in one group of channels; their pixels stand side by side in matrices whose
 // rows are `pitch()` long.
 struct SmallImages {

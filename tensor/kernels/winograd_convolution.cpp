@@ -22,8 +22,6 @@ constexpr int64_t kWeightBytes = int64_t{4} << 20;         // of the transformed
 constexpr int64_t kGradientBytes = int64_t{24} << 20;      // of transformed numbers at a time
 constexpr int64_t kFewestGradientTiles = 64, kMostGradientTiles = 256;
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // From element to element of the 6x6: an odd number of cache lines, so that the 36 do not compete
 // for the same ones.
 int64_t spread(int64_t numbers) {

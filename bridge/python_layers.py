@@ -16,7 +16,7 @@ from relume import Tensor
 from relume.bridge.proxies import LuaTable
 from relume.legacy_nn import copying, registry
 from relume.legacy_nn.criterion import Criterion
-from relume.legacy_nn.known_packages import CLASSES, PREFIXES
+from relume.legacy_nn.known_packages import CLASSES, PREFIXES, RNN
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 
@@ -231,6 +231,16 @@ def classes_of_package(name: str) -> dict[str, bool]:
     named += [one for one in registry.registered_names() if one.startswith(name + ".")]
     found = {typename: registry.lookup(typename) for typename in named}
     return {typename: issubclass(cls, Criterion) for typename, cls in found.items() if cls}
+
+
+# What Lua calls the packages that classes are known to come from.
+_LUA_PACKAGES = {package: name for name, package in PREFIXES.items()} | {RNN: "rnn"}
+
+
+def package_of(typename: str) -> str | None:
+    """The Lua package that a Torch class is known to come from, such as "rnn"."""
+    package = CLASSES.get(typename)
+    return None if package is None else _LUA_PACKAGES.get(package)
 
 
 def make(typename: str, *arguments: Any) -> Side:

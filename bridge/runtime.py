@@ -467,6 +467,9 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     def classes(owner: Lua, package: bytes) -> Any:
         return python_layers.classes_of_package(package.decode())
 
+    def package_of(owner: Lua, typename: bytes) -> str | None:
+        return python_layers.package_of(typename.decode())
+
     def import_module(owner: Lua, name: bytes) -> Any:
         return importlib.import_module("relume.bridge.packages." + name.decode())
 
@@ -476,6 +479,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     python[b"fill"] = guarded(fill)
     python[b"classes"] = guarded(classes)
     python[b"knows"] = guarded(knows)
+    python[b"package_of"] = guarded(package_of)
     python[b"import"] = guarded(import_module)
     python[b"call"] = guarded(call)
     python[b"get"] = guarded(get)

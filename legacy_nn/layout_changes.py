@@ -1,7 +1,8 @@
 """What changed in the fields of Torch7's classes, and when.
 
 Files of older versions lack a field, or say the same in another way; loading gives them today's
-fields, in memory. The dates are those of the public repositories.
+fields, in memory. The changes are the rows of tables/layout_changes.json, whose dates are those of
+the public repositories; here is what they call.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
+from relume.legacy_nn.formulas import load_table
 from relume.legacy_nn.types import dtype_of, sizes_of
 
 Upgrade = Callable[[Any, dict], None]
@@ -86,65 +88,26 @@ def negative_scale(layer: Any, fields: dict) -> None:
         fields["negval"] = fields["negative_scale"]
 
 
-CHANGES = [
-    Change("nn.BatchNormalization", "2015-03", "affine", True),
-    Change("nn.BatchNormalization", "2015-03", "eps", 1e-05),
-    Change("nn.BatchNormalization", "2015-03", "momentum", 0.1),
-    Change("nn.BatchNormalization", "2016-02", "running_var", upgrade=variance_from_std),
-    Change("nn.ClassNLLCriterion", "2012-01", "sizeAverage", True),
-    Change(
-        "nn.ClassNLLCriterion",
-        "2015-08",
-        "output_tensor, total_weight_tensor, target",
-        upgrade=add_target_buffers,
-    ),
-    Change("nn.ClassNLLCriterion", "2017-05", "ignoreIndex", -100),
-    Change("nn.Dropout", "2014-07", "v2", False),
-    Change("nn.ELU", "2016-03", "inplace", False),
-    Change("nn.HardTanh", "2015-09", "min_val", -1),
-    Change("nn.HardTanh", "2015-09", "max_val", 1),
-    Change("nn.HardTanh", "2016-06", "inplace", False),
-    Change("nn.LeakyReLU", "2015-10", "negval", upgrade=negative_scale),
-    Change("nn.LeakyReLU", "2015-10", "inplace", False),
-    Change("nn.LookupTable", "2016-02", "paddingValue", 0),
-    Change("nn.MM", "2015-01", "transA", False),
-    Change("nn.MM", "2015-01", "transB", False),
-    Change("nn.Mean", "2016-01", "sizeAverage", True),
-    Change("nn.Mean", "2017-01", "squeeze", True),
-    Change("nn.Padding", "2015-03", "value", 0),
-    Change("nn.Padding", "2016-02", "index", 1),
-    Change("nn.ReLU", "2014-07", "threshold", 0),
-    Change("nn.ReLU", "2014-07", "val", 0),
-    Change("nn.ReLU", "2015-03", "inplace", False),
-    Change("nn.Replicate", "2015-04", "dim", 1),
-    # The first averages were sums.
-    Change("nn.SpatialAveragePooling", "2015-03", "divide", False),
-    Change("nn.SpatialAveragePooling", "2015-09", "padW, padH", upgrade=padding_of_one_number),
-    Change("nn.SpatialAveragePooling", "2015-09", "padW", 0),
-    Change("nn.SpatialAveragePooling", "2015-09", "padH", 0),
-    Change("nn.SpatialAveragePooling", "2015-09", "ceil_mode", False),
-    Change("nn.SpatialAveragePooling", "2015-09", "count_include_pad", True),
-    Change("nn.SpatialConvolution", "2015-06", "padW, padH", upgrade=padding_of_one_number),
-    Change("nn.SpatialConvolution", "2015-06", "padW", 0),
-    Change("nn.SpatialConvolution", "2015-06", "padH", 0),
-    Change("nn.SpatialConvolutionMM", "2012-09", "dW", 1),
-    Change("nn.SpatialConvolutionMM", "2012-09", "dH", 1),
-    Change("nn.SpatialFullConvolution", "2015-12", "padW, padH", upgrade=padding_of_one_number),
-    Change("nn.SpatialFullConvolution", "2015-12", "padW", 0),
-    Change("nn.SpatialFullConvolution", "2015-12", "padH", 0),
-    Change("nn.SpatialFullConvolution", "2016-01", "adjW", 0),
-    Change("nn.SpatialFullConvolution", "2016-01", "adjH", 0),
-    Change("nn.SpatialMaxPooling", "2015-06", "padW, padH", upgrade=padding_of_one_number),
-    Change("nn.SpatialMaxPooling", "2015-06", "padW", 0),
-    Change("nn.SpatialMaxPooling", "2015-06", "padH", 0),
-    Change("nn.SpatialMaxPooling", "2015-06", "ceil_mode", False),
-    Change("nn.Sqrt", "2012-02", "eps", 0),
-    Change("nn.Sum", "2016-01", "sizeAverage", False),
-    Change("nn.Sum", "2017-01", "squeeze", True),
-    Change("nn.TemporalMaxPooling", "2012-07", "dW", 1),
-    Change("nn.Threshold", "2012-01", "threshold", 1e-06),
-    Change("nn.Threshold", "2012-01", "val", 0),
-    Change("nn.Threshold", "2015-03", "inplace", False),
-    Change("nn.View", "2014-06", "numElements", upgrade=count_view_elements),
-    Change("nn.gModule", "2014-02", "nInputs", upgrade=count_graph_inputs),
-]
+UPGRADES: dict[str, Upgrade] = {
+    upgrade.__name__: upgrade
+    for upgrade in (
+        padding_of_one_number,
+        variance_from_std,
+        add_target_buffers,
+        count_view_elements,
+        count_graph_inputs,
+        negative_scale,
+    )
+}
+
+
+def load_changes(upgrades: dict[str, Upgrade]) -> list[Change]:
+    """The rows of tables/layout_changes.json, which Lua reads as well.
+
+    Args:
+        upgrades: what rows call by name.
+    """
+    return [
+        Change(**{**row, "upgrade": upgrades[row["upgrade"]]} if "upgrade" in row else row)
+        for row in load_table("layout_changes")
+    ]

@@ -7,9 +7,8 @@ from typing import Any
 
 from relume import Tensor
 from relume.converters.table import Table
-from relume.legacy_nn import layout_changes
 from relume.legacy_nn.criterion import Criterion
-from relume.legacy_nn.layout_changes import Change
+from relume.legacy_nn.layout_changes import UPGRADES, Change, load_changes
 from relume.legacy_nn.released_gradients import all_fields
 from relume.legacy_nn.rnn import layouts as rnn_layouts
 from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
@@ -17,7 +16,7 @@ from relume.legacy_nn.types import GPU_TYPES, dtype_of, new_empty
 # What changed, by class. Most defaults are class attributes already, so that a file that is
 # written back stays as it was.
 CHANGES: dict[str, list[Change]] = {}
-for _change in (*layout_changes.CHANGES, *rnn_layouts.CHANGES):
+for _change in load_changes({**UPGRADES, **rnn_layouts.UPGRADES}):
     CHANGES.setdefault(_change.typename, []).append(_change)
 # Fields that Torch7 writes only when they are something else.
 LEFT_OUT: dict[str, dict[str, Any]] = {

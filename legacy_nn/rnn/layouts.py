@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from relume.converters.table import Table
-from relume.legacy_nn.layout_changes import Change
+from relume.legacy_nn.layout_changes import Upgrade
 from relume.legacy_nn.rnn.abstract_recurrent import STEP_TABLES, AbstractRecurrent
 from relume.legacy_nn.rnn.dropout import Dropout
 from relume.legacy_nn.rnn.recurrence import Recursor
@@ -60,13 +60,13 @@ def dropout_of_rnn(layer: Any, fields: dict) -> None:
         layer.__class__ = Dropout
 
 
-CHANGES = [
-    Change("nn.AbstractRecurrent", "2015-03", "step, rho, its tables", upgrade=complete_recurrent),
-    Change("nn.Dropout", "2016-02", "lazy", upgrade=dropout_of_rnn),
-    Change("nn.Sequencer", "2015-10", "module, _remember", upgrade=complete_sequencer),
-    Change("nn.Repeater", "2015-10", "module, _remember", upgrade=complete_sequencer),
-    Change("nn.SeqLSTM", "2016-04", "first states, _remember", upgrade=complete_sequence_layer),
-    Change("nn.SeqGRU", "2016-04", "first states, _remember", upgrade=complete_sequence_layer),
-    Change("nn.SequencerCriterion", "2017-05", "clones", upgrade=complete_stepwise_criterion),
-    Change("nn.RepeaterCriterion", "2017-05", "clones", upgrade=complete_stepwise_criterion),
-]
+UPGRADES: dict[str, Upgrade] = {
+    upgrade.__name__: upgrade
+    for upgrade in (
+        complete_recurrent,
+        complete_sequencer,
+        complete_sequence_layer,
+        complete_stepwise_criterion,
+        dropout_of_rnn,
+    )
+}

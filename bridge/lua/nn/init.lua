@@ -40,5 +40,6 @@ require 'nn.StochasticGradient'
 require 'nn.hessian'
 require 'nn.python_module'
 require 'nn.skipped_gradients'
+require 'nn.old_layouts'
 
 return nn

@@ -131,6 +131,9 @@ end
 layer(SpatialSubSampling, {parameters = {'weight', 'bias'}, compute = function(self, input, weight, bias)
    check_planes(self, input, self.nInputPlane)
    local planes = {self.nInputPlane, 1, 1}
+   if weight._ndim > 1 then  -- the first layout: one constant per plane and place
+      weight = op.select(op.reshape(weight, {self.nInputPlane, -1}), 1, 0)
+   end
    local sums = op.avg_pool2d(input, {self.kH, self.kW}, {self.dH, self.dW}, {0, 0}, false, true, 1)
    return op.add(op.mul(sums, op.reshape(weight, planes)), op.reshape(bias, planes))
 end})

@@ -108,6 +108,8 @@ function PythonModule:saved()
 end
 
 -- An object of a file, of a class that relume has in Python.
+function PythonModule:completeFields() end  -- Python has done so
+
 function PythonModule:read(file)
    self:attach(bridge.fill_in_python(torch.typename(self), file:readObject()))
 end
@@ -143,6 +145,8 @@ function PythonCriterion:attach(python)
    take_over(self)
 end
 PythonCriterion.__init = PythonCriterion.attach
+
+function PythonCriterion:completeFields() end
 
 function PythonCriterion:read(file)
    self:attach(bridge.fill_in_python(torch.typename(self), file:readObject()))

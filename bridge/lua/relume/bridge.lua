@@ -257,6 +257,14 @@ function bridge.python_loads(bytes)
    return raise_or_return(python.loads(bytes))
 end
 
+-- Loads the package that a class is named after or known to come from, unless somebody has defined it.
+function bridge.load_package_of(typename)
+   for _, name in ipairs {typename:match('^(%w+)%.'), raise_or_return(python.package_of(typename))} do
+      if class.getmetatable(typename) then return end
+      if package.loaded[name] == nil then pcall(require, name) end
+   end
+end
+
 -- The Python half of a Lua package: a module of bridge/packages.
 function bridge.import(name)
    return raise_or_return(python.import(name))
@@ -322,11 +330,11 @@ bridge.operations = {
    end,
    -- Has Lua code defined this class, or does the package that it is named after?
    defines = function(typename)
-      local package_name = typename:match('^(%w+)%.')
-      if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
+      bridge.load_package_of(typename)
       return class.getmetatable(typename) ~= nil
    end,
    runs_in_python = function(typename)
+      bridge.load_package_of(typename)
       local mt = class.getmetatable(typename)
       return mt ~= nil and bridge.runs_in_python(mt)
    end,

@@ -13,8 +13,7 @@ local decoders, encode_one = bridge.decoders, bridge.encode_one
 local function metatable_for(typename)
    local mt = class.getmetatable(typename)
    if mt then return mt end
-   local package_name = typename:match('^(%w+)%.')
-   if package_name and package.loaded[package_name] == nil then pcall(require, package_name) end
+   bridge.load_package_of(typename)
    return class.metatable_for_objects(typename)
 end
 
@@ -56,6 +55,11 @@ end
 
 -- The object with this number, once the graph is filled.
 function graph.object(state, number)
+   local completed = {}
+   for i = #state.objects, 1, -1 do  -- what is inside comes first
+      local object = state.objects[i]
+      if getmetatable(object) and object.completeFields then object:completeFields(completed) end
+   end
    return state.objects[number]
 end
 

@@ -19,5 +19,6 @@ require 'rnn.bidirectional'
 require 'rnn.attention'
 require 'rnn.SeqLSTM'
 require 'rnn.SeqGRU'
+require 'rnn.old_layouts'
 
 return rnn

@@ -28,7 +28,8 @@ function File.open_on(mt, channel, readable, writable)
       failed = false,
       swapped = false,  -- is the byte order not that of this machine?
       long_bytes = 8,
-      references = {enabled = true, written = {}, read = {}, held = {}, variables = {}},
+      references = {enabled = true, written = {}, read = {}, held = {}, variables = {},
+         completed = {}},
    }, mt)
 end
 

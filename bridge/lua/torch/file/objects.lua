@@ -183,6 +183,7 @@ local function read_torch_object(file, number)
    else
       for key, value in pairs(file:readObject()) do object[key] = value end
    end
+   if object.completeFields then object:completeFields(file.references.completed) end
    return object
 end
 

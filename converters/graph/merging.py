@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from relume import Tensor
-from relume.converters.graph.model import Axis, Graph, Node, Size, UntraceableError, Value
+from relume.converters.graph.model import Axis, Graph, Size, UntraceableError, Value
 from relume.converters.graph.recording import Recording
 
 __all__ = ["check_same", "fit", "merge"]
@@ -79,9 +80,27 @@ class Merger:
             return self.value(found)
         if isinstance(first, list):
             return [self.argument(elements) for elements in zip(*found, strict=True)]
+        if isinstance(first, Recording):
+            return self.recording(found)
         if isinstance(first, int) and not isinstance(first, bool):
             return self.number(found)
         return first
+
+    def values_of(self, found: Sequence[Sequence[Value]]) -> list[Value]:
+        return [self.value(same) for same in zip(*found, strict=True)]
+
+    def recording(self, runs: Sequence[Recording]) -> Recording:
+        """The inputs, nodes and outputs of recordings with the same nodes."""
+        inputs = self.values_of([run.inputs for run in runs])
+        nodes = []
+        for same in zip(*(run.nodes for run in runs), strict=True):
+            arguments = {
+                name: self.argument([node.arguments[name] for node in same])
+                for name in same[0].arguments
+            }
+            outputs = self.values_of([node.outputs for node in same])
+            nodes.append(replace(same[0], arguments=arguments, outputs=outputs))
+        return Recording(inputs, self.values_of([run.outputs for run in runs]), nodes)
 
 
 def merge(runs: Sequence[Recording], axes: Sequence[Axis], sizes: Sequence[int]) -> Graph:
@@ -94,18 +113,8 @@ def merge(runs: Sequence[Recording], axes: Sequence[Axis], sizes: Sequence[int])
     """
     merger = Merger(axes, sizes)
     first = runs[0]
-    inputs = [merger.value(found) for found in zip(*(run.inputs for run in runs), strict=True)]
-    nodes = []
-    for same in zip(*(run.nodes for run in runs), strict=True):
-        node = same[0]
-        arguments = {
-            name: merger.argument([other.arguments[name] for other in same])
-            for name in node.arguments
-        }
-        outputs = [merger.value(found) for found in zip(*(n.outputs for n in same), strict=True)]
-        nodes.append(Node(node.op, arguments, outputs, node.layer, node.layer_class))
-    outputs = [merger.value(found) for found in zip(*(run.outputs for run in runs), strict=True)]
-    graph = Graph(inputs, outputs, nodes, list(axes), dict(first.layers))
+    whole = merger.recording(runs)
+    graph = Graph(whole.inputs, whole.outputs, whole.nodes, list(axes), dict(first.layers))
     for path, values in first.layer_outputs.items():
         known = [merger.values[id(value)] for value in values if id(value) in merger.values]
         if values and len(known) == len(values):
@@ -132,6 +141,9 @@ def check_same(first: Recording, other: Recording, *, sizes_differ: bool) -> Non
     def difference(a: Any, b: Any) -> str:
         if isinstance(a, Value) and isinstance(b, Value):
             return difference_of_values(a, b)
+        if isinstance(a, Recording) and isinstance(b, Recording):
+            compare_nodes(a, b)
+            return ""
         if isinstance(a, list) and isinstance(b, list):
             if len(a) != len(b):
                 return "calls an op with another number of tensors"
@@ -157,14 +169,18 @@ def check_same(first: Recording, other: Recording, *, sizes_differ: bool) -> Non
             return "an op took another tensor"
         return ""
 
-    for a, b in zip(first.nodes, other.nodes, strict=False):
-        if a.op != b.op:
-            raise UntraceableError(a.layer, f"calls {a.op}() in one run and {b.op}() in another")
-        compare(list(a.arguments.values()), list(b.arguments.values()), a.layer)
-        compare(list(a.outputs), list(b.outputs), a.layer)
-    if len(first.nodes) != len(other.nodes):
-        raise UntraceableError("", "calls another number of ops in another run")
-    compare(list(first.outputs), list(other.outputs), "")
+    def compare_nodes(a: Recording, b: Recording) -> None:
+        for node, same in zip(a.nodes, b.nodes, strict=False):
+            if node.op != same.op:
+                reason = f"calls {node.op}() in one run and {same.op}() in another"
+                raise UntraceableError(node.layer, reason)
+            compare(list(node.arguments.values()), list(same.arguments.values()), node.layer)
+            compare(list(node.outputs), list(same.outputs), node.layer)
+        if len(a.nodes) != len(b.nodes):
+            raise UntraceableError("", "calls another number of ops in another run")
+        compare(list(a.outputs), list(b.outputs), "")
+
+    compare_nodes(first, other)
 
 
 def same_content(a: Tensor, b: Tensor) -> bool:

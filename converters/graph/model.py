@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from relume import Tensor
 
@@ -123,6 +123,21 @@ class Value:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+class Step(NamedTuple):
+    """A step of a sequencer.
+
+    Attributes:
+        loop: the number of this run of a sequencer.
+        number: of the step, from 1 on.
+        layer, kind: the sequencer's path and class.
+    """
+
+    loop: int
+    number: int
+    layer: str
+    kind: str
+
+
 @dataclass(eq=False)
 class Node:
     """A call of an op.
@@ -134,6 +149,7 @@ class Node:
         outputs: what it gives.
         layer: the path of the layer that called it, "" for the network itself.
         layer_class: Torch7's name of the layer's class.
+        step: of a sequencer, in which the call was made; None outside.
     """
 
     op: str
@@ -141,6 +157,7 @@ class Node:
     outputs: list[Value]
     layer: str = ""
     layer_class: str = ""
+    step: Step | None = None
 
     def inputs(self) -> Iterator[Value]:
         """The values among its arguments."""

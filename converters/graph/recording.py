@@ -146,7 +146,8 @@ class Recorder:
     def add_node(self, op: str, arguments: dict, outputs: list) -> list[Value]:
         made = [self.new_value(shape, dtype) for shape, dtype in outputs]
         layer, layer_class = self.scopes.current
-        self.recording.nodes.append(Node(op, arguments, made, layer, layer_class))
+        node = Node(op, arguments, made, layer, layer_class, self.scopes.step)
+        self.recording.nodes.append(node)
         return made
 
     def add_input(self, tensor: Tensor, name: str) -> None:

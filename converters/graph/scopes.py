@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relume.converters.graph.model import Step
 from relume.converters.graph.whole_layers import WHOLE_LAYERS, WholeLayer
 from relume.converters.object_tree import walk
 from relume.legacy_nn.module import Module
@@ -15,6 +16,8 @@ __all__ = ["Scopes", "entering"]
 
 # What runs a layer, in Torch7's protocol and with the modern face.
 METHODS = ("updateOutput", "compute")
+# Layers that run what they hold once for every step of a sequence.
+SEQUENCERS = frozenset({"nn.Sequencer"})
 
 
 class Scopes:
@@ -25,6 +28,7 @@ class Scopes:
         seen: path -> class of all that ran.
         finished: called with the path and the output of a layer that has run.
         record_whole: called with a `WholeLayer`, the arguments of its method and what runs it.
+        step: of the outermost sequencer that is running; None outside of its steps.
     """
 
     def __init__(self) -> None:
@@ -33,10 +37,29 @@ class Scopes:
         self.entered: dict[int, Any] = {}
         self.finished: Callable[[str, Any], None] = lambda path, output: None
         self.record_whole: Callable[..., Any] = lambda whole, arguments, run: run()
+        self.step: Step | None = None
+        self.loop: Step | None = None  # the sequencer, and how many steps it has begun
+        self.loops = 0
 
     @property
     def current(self) -> tuple[str, str]:
         return self.running[-1]
+
+    @contextmanager
+    def inside(self, path: str, name: str) -> Iterator[None]:
+        """While a layer runs. What a sequencer runs is a step of it."""
+        loop, step = self.loop, self.step
+        if step is None and name in SEQUENCERS:
+            self.loops += 1
+            self.loop = Step(self.loops, 0, path, name)
+        elif step is None and loop is not None:
+            self.step = loop = loop._replace(number=loop.number + 1)
+        self.running.append((path, name))
+        try:
+            yield
+        finally:
+            self.running.pop()
+            self.loop, self.step = loop, step
 
     def enter(self, module: Any, path: str) -> None:
         """From now on the module says when it runs."""
@@ -66,11 +89,8 @@ class Entered(Watched):
     def __call__(self, *arguments: Any) -> Any:
         name = self.module.torch_typename
         self.scopes.seen.setdefault(self.path, name)
-        self.scopes.running.append((self.path, name))
-        try:
+        with self.scopes.inside(self.path, name):
             output = getattr(type(self.module), self.method)(self.module, *arguments)
-        finally:
-            self.scopes.running.pop()
         self.scopes.finished(self.path, output)
         return output
 

@@ -9,6 +9,7 @@ from typing import Any
 from relume.converters.graph.merging import check_same, merge
 from relume.converters.graph.model import Axis, Graph
 from relume.converters.graph.recording import Recording, Source, record
+from relume.converters.graph.rolling import SCAN, roll
 from relume.converters.graph.simplifying import fold_constants, without_unused
 from relume.converters.graph.variation import candidates, other_size, with_other_values, with_size
 
@@ -18,23 +19,50 @@ __all__ = ["Traces", "trace"]
 class Traces:
     """The runs of a network that its graph is made of.
 
+    Args:
+        dynamic: look for these sizes.
+        loops: make sequencers loops where their length is free then.
+
     Attributes:
         axes: the sizes that may be free: the network ran, and was the same graph, with another.
     """
 
-    def __init__(self, network: Any, inputs: Any, *, dynamic: bool = True) -> None:
+    def __init__(
+        self, network: Any, inputs: Any, *, dynamic: bool = True, loops: bool = False
+    ) -> None:
         self.source = Source(network)
         self.inputs = inputs
-        self.first = self.run(inputs)
-        self.runs: dict[str, Recording] = {}
-        self.sizes: dict[str, int] = {}
-        self.axes: list[Axis] = []
+        self.loops = dynamic and loops
+        self.begin()
         self.check_values()
         if dynamic:
             self.find_axes()
+        if self.loops and not self.has_free_loops():
+            self.loops = False
+            self.begin()
+            self.find_axes()
+
+    def begin(self) -> None:
+        self.first = self.run(self.inputs)
+        self.runs: dict[str, Recording] = {}
+        self.sizes: dict[str, int] = {}
+        self.axes: list[Axis] = []
 
     def run(self, inputs: Any) -> Recording:
-        return without_unused(record(self.source, inputs))
+        recording = record(self.source, inputs)
+        return roll(recording) if self.loops else without_unused(recording)
+
+    def has_free_loops(self) -> bool:
+        """Has every loop another number of steps in some run?"""
+        loops = [i for i, node in enumerate(self.first.nodes) if node.op == SCAN]
+
+        def steps(run: Recording, loop: int) -> int:
+            return run.nodes[loop].arguments["steps"]
+
+        return all(
+            any(steps(run, loop) != steps(self.first, loop) for run in self.runs.values())
+            for loop in loops
+        )
 
     def check_values(self) -> None:
         """Raises UntraceableError when the graph depends on what is in the inputs."""

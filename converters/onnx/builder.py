@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from relume.converters.graph import Axis, Graph, Size, Value
+from relume.converters.graph import Axis, Graph, Node, Recording, Size, Value
 
 __all__ = ["ELEMENT_TYPES", "Builder", "NeedsFixedSizeError", "UnexportableError"]
 
@@ -52,11 +52,15 @@ class Builder:
 
     Attributes:
         dtype: the name of the type of all floating numbers.
+        graph: what is written: the whole graph, or the body of a loop.
+        write: adds the nodes for a call.
     """
 
-    def __init__(self, graph: Graph, dtype: str) -> None:
+    def __init__(self, graph: Graph, dtype: str, write: Callable[[Builder, Node], None]) -> None:
         self.dtype = dtype
-        self.graph = graph
+        self.graph: Graph | Recording = graph
+        self.inputs = graph.inputs
+        self.write = write
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: dict[str, onnx.TensorProto] = {}
         self.names: dict[int, str] = {id(value): value.name for value in graph.inputs}
@@ -157,7 +161,7 @@ class Builder:
         key = ("axis", axis.name)
         if key not in self.cached:
             number, dim = axis.places[0]
-            source = self.graph.inputs[number].name
+            source = self.inputs[number].name
             self.cached[key] = self.add("Shape", source, start=dim, end=dim + 1)
         return self.cached[key]
 
@@ -166,6 +170,30 @@ class Builder:
         if not any(isinstance(size, Size) for size in sizes):
             return self.constant(list(sizes))
         return self.add("Concat", *(self.size(size) for size in sizes), axis=0)
+
+    # ---- loops ----
+
+    def body(self, part: Recording) -> onnx.GraphProto:
+        """The graph of a loop's body. Its constants stand in the graph around it, which it sees."""
+        around = (self.graph, self.nodes, self.layer)
+        self.graph, self.nodes = part, []
+        known = dict(self.cached)
+        for value in part.inputs:
+            self.names[id(value)] = self.unused(value.name)
+        for node in part.nodes:
+            self.layer = node.layer
+            self.write(self, node)
+        outputs = [self.add("Identity", self.name_of(value)) for value in part.outputs]
+        made = helper.make_graph(
+            self.nodes,
+            "step",
+            [self.value_info(value, self.names[id(value)]) for value in part.inputs],
+            [self.value_info(v, name) for v, name in zip(part.outputs, outputs, strict=True)],
+        )
+        self.graph, self.nodes, self.layer = around
+        constants = {k: name for k, name in self.cached.items() if name in self.initializers}
+        self.cached = {**constants, **known}
+        return made
 
     # ---- the whole ----
 
@@ -180,7 +208,7 @@ class Builder:
         self.nodes.append(helper.make_node("Identity", [source], [name], name=name))
 
     def rename(self, old: str, new: str) -> None:
-        for node in self.nodes:
+        for node in nodes_in(self.nodes):
             for names in (node.input, node.output):
                 names[:] = [new if name == old else name for name in names]
         self.names = {key: new if name == old else name for key, name in self.names.items()}
@@ -191,6 +219,14 @@ class Builder:
             for size in value.shape
         ]
         return helper.make_tensor_value_info(name, self.type_of(value.dtype), shape)
+
+
+def nodes_in(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Nodes, and those in the bodies of loops."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from nodes_in(attribute.g.node)
 
 
 def dimension(size: int | Size) -> int | str:

@@ -65,7 +65,7 @@ def export(
     if refusals:
         raise CannotConvert("onnx", refusals)
     try:
-        traces = Traces(network, inputs, dynamic=dynamic)
+        traces = Traces(network, inputs, dynamic=dynamic, loops=True)
     except UntraceableError as error:
         raise refused(network, error) from None
     fixed: list[str] = []
@@ -93,7 +93,7 @@ def model_of(graph: Graph, dtype: str = "float32", opset: int = OPSET) -> onnx.M
         NeedsFixedSizeError: an axis must not be free.
         CannotConvert: ops without a row in the table.
     """
-    builder = Builder(graph, dtype)
+    builder = Builder(graph, dtype, add_nodes)
     refusals: Counter[tuple[str, str]] = Counter()
     for node in graph.nodes:
         builder.layer = node.layer

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relume.converters.graph import Value
+from relume.converters.graph.rolling import SCAN
 from relume.converters.onnx.call import Call, Row, Rows
 
 __all__ = ["ROWS"]
@@ -207,6 +208,21 @@ def sequence_gru(call: Call) -> list[str]:
     return [call.squeezed(output, 1), call.squeezed(last, 0)]
 
 
+def scan(call: Call) -> list[str]:
+    """A loop over the steps of sequences."""
+    given = [
+        call.builder.name_of(value) for name in ("states", "sequences") for value in call[name]
+    ]
+    names = call.add(
+        "Scan",
+        *given,
+        body=call.builder.body(call["body"]),
+        num_scan_inputs=len(call["sequences"]),
+        outputs=len(call.node.outputs),
+    )
+    return [names] if isinstance(names, str) else names
+
+
 ROWS: Rows = {
     "batch_norm": batch_norm,
     "resample": resample,
@@ -216,4 +232,5 @@ ROWS: Rows = {
     "gru_layer": recurrent("GRU", GRU_GATES, linear_before_reset=1),
     "rnn_layer": recurrent("RNN", (0,)),
     "seq_gru": sequence_gru,
+    SCAN: scan,
 }

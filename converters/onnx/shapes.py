@@ -65,7 +65,10 @@ def expand(call: Call) -> str:
 
 
 def stop_of(start: Any, length: Any) -> Any:
-    """start + length, where either may be free."""
+    """start + length, where either may be free, or both with the same axes."""
+    if isinstance(start, Size) and isinstance(length, Size):
+        offset, value = start.offset + length.offset, int(start) + int(length)
+        return Size(start.axes, start.scale + length.scale, offset, value)
     if isinstance(length, Size):
         return Size(length.axes, length.scale, length.offset + int(start), int(length) + int(start))
     if isinstance(start, Size):
@@ -77,7 +80,8 @@ def narrow(call: Call) -> str:
     dim, start, length = call.dim(), call["start"], call["length"]
     if length == call.value().shape[dim]:
         return call.name()
-    if isinstance(start, Size) and isinstance(length, Size):
+    both = isinstance(start, Size) and isinstance(length, Size)
+    if both and start.axes != length.axes:
         call.fixed(start)
     if int(start) < 0:
         raise call.refuse("a start that is counted from the end")

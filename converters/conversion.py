@@ -23,7 +23,7 @@ from relume.converters.formats import (
 )
 from relume.converters.importing.source import as_network, with_weights
 from relume.converters.loading import load_any
-from relume.converters.networks import find_network, networks_to_prove
+from relume.converters.networks import find_network, networks_to_prove, with_one_type
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
 from relume.converters.proof.report import ConversionReport, ProofFailed, drawing_of, layer_rows
@@ -136,8 +136,9 @@ def convert(
         source = with_weights(source, into, select, names)
         select = "" if file_format.any_object else select  # all of the file is written
     source = as_network(source)
+    warning = ""
     if not file_format.any_object:
-        source = find_network(source, select)
+        source, warning = with_one_type(find_network(source, select))
     elif select:
         from relume.converters.object_tree import select as select_object
 
@@ -153,6 +154,8 @@ def convert(
         layers=layers,
         report=ConversionReport(name, os.fspath(dst), format=file_format.name),
     )
+    if warning:
+        conversion.report.warnings.append(warning)
     if fold_bn:
         from relume.converters.folding import folded
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+import relume as rl
 from relume import legacy_nn
 from relume.converters import object_tree
+from relume.legacy_nn.types import DTYPES
 
-__all__ = ["find_network", "networks_to_prove", "outer_modules"]
+__all__ = ["find_network", "networks_to_prove", "outer_modules", "types_of", "with_one_type"]
+
+
+CONVERTERS = ("nn.Copy", "nn.Convert")  # layers whose output has another type than their input
 
 
 def find_network(root: Any, path: str = "") -> Any:
@@ -72,3 +79,36 @@ def networks_to_prove(root: Any) -> list[tuple[str, Any]]:
         seen.add(parameters)
         found.append((path, module))
     return found
+
+
+def types_of(network: Any) -> dict[str, str]:
+    """The type of the floating parameters, with the path of the first that has it.
+
+    >>> from relume import legacy_nn as nn
+    >>> types_of(nn.Sequential().add(nn.Linear(2, 2)).add(nn.Linear(2, 2).float()))
+    {'float64': 'modules.1.weight', 'float32': 'modules.2.weight'}
+    """
+    parameters = {id(parameter) for parameter in network.parameters()[0]}
+    found: dict[str, str] = {}
+    for node in object_tree.walk(network, skip_scratch=True):
+        if id(node.value) in parameters and node.value.dtype.is_floating_point:
+            found.setdefault(str(node.value.dtype).removeprefix("relume."), node.path)
+    return found
+
+
+def with_one_type(network: Any) -> tuple[Any, str]:
+    """A network whose layers compute in one type: a copy in the widest of theirs when they differ,
+    as Torch7 asks for, and a sentence about it; else, or with layers that convert between types,
+    the network itself and "".
+
+    >>> from relume import legacy_nn as nn
+    >>> with_one_type(nn.Sequential().add(nn.Linear(2, 2)).add(nn.Linear(2, 2).float()))[1]
+    'float64 at modules.1.weight, float32 at modules.2.weight: all of it became float64'
+    """
+    found = types_of(network)
+    if len(found) < 2 or any(m.torch_typename in CONVERTERS for m in network.listModules()):
+        return network, ""
+    widest = max(found, key=lambda name: np.dtype(name).itemsize)
+    typename = next(name for name, dtype in DTYPES.items() if dtype == getattr(rl, widest))
+    where = ", ".join(f"{name} at {path}" for name, path in found.items())
+    return network.clone().type(typename), f"{where}: all of it became {widest}"

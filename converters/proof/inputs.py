@@ -11,6 +11,7 @@ import numpy as np
 
 import relume as rl
 from relume.converters.formats import Arrays, flatten
+from relume.converters.networks import types_of
 from relume.converters.proof.candidates import Candidate, Numbers, generic
 from relume.converters.proof.running import run
 from relume.converters.proof.wanted import sizes_inside, wanted
@@ -163,6 +164,10 @@ def explanation(network: Any, tried: list[str]) -> str:
     if len(tried) > MOST_SHOWN:
         shown.append(f"  ... and {len(tried) - MOST_SHOWN} others")
     name = getattr(network, "torch_typename", type(network).__name__)
+    types = types_of(network)
+    if len(types) > 1:
+        where = ", ".join(f"{name} at {path}" for name, path in types.items())
+        shown.append(f"its layers have different types ({where}): network.float() gives it one")
     return "\n".join(
         [
             f"no input was found that this {name} takes; tried:",

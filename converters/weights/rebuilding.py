@@ -7,6 +7,7 @@ import binascii
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,15 @@ def damaged(reason: str) -> FileFormatError:
 def check(condition: bool, reason: str) -> None:
     if not condition:
         raise damaged(reason)
+
+
+def pairs_of(entry: dict[str, Any]) -> Any:
+    """The fields of an object, or the entries of a table."""
+    return entry["entries"] if "entries" in entry else entry.get("fields", {}).items()
+
+
+def is_reference(value: Any) -> bool:
+    return isinstance(value, dict) and "object" in value
 
 
 class Rebuilding:
@@ -156,11 +166,25 @@ class Rebuilding:
         return rl.empty(shape, dtype=DTYPES.get(entry["class"], rl.float64))
 
     def gradient_type(self, entry: dict[str, Any], size: int) -> Any:
-        """The type of a gradient. All gradients together are no larger than the arrays."""
+        """The type of a gradient. All gradients together are no larger than what has them."""
         self.gradient_elements += size
-        most = sum(array.size for array in self.arrays.values())
+        most = self.weight_elements
         check(self.gradient_elements <= 2 * most, f"a gradient of {size} numbers")
         return DTYPES.get(entry["class"], rl.float64)
+
+    @cached_property
+    def weight_elements(self) -> int:
+        """The numbers of all tensors in fields: as often as fields have them, for clones share
+        their weights but not their gradients."""
+        total = 0
+        for owner in self.entries:
+            for _, value in pairs_of(owner):
+                field = self.entries[value["object"]] if is_reference(value) else {}
+                if "storage" in field:
+                    total += math.prod(sizes(field["shape"]))
+                elif field.get("tensor") in self.arrays:
+                    total += self.arrays[field["tensor"]].size
+        return total
 
     def view(self, entry: dict[str, Any], name: str | None) -> Tensor:
         """A view of what overlapping tensors have in common."""
@@ -226,8 +250,7 @@ class Rebuilding:
                 fill(made, fields, version_of(entry), root)
 
     def fields(self, entry: dict[str, Any]) -> dict[Any, Any]:
-        pairs = entry["entries"] if "entries" in entry else entry["fields"].items()
-        values = ((self.value(key), self.value(value)) for key, value in pairs)
+        values = ((self.value(key), self.value(value)) for key, value in pairs_of(entry))
         return {key: value for key, value in values if value is not None}
 
 

@@ -90,6 +90,22 @@ def test_a_network_that_no_input_is_found_for_is_told(tmp_path):
     assert "was not run: no input was found" in report.warnings[0]
 
 
+def test_layers_of_different_types_get_one(tmp_path):
+    mixed = nn.Sequential().add(nn.Linear(3, 2).float()).add(nn.Linear(2, 2))
+    report = rl.convert(mixed, tmp_path / "mixed.onnx")
+    assert report.verified and "all of it became float64" in report.warnings[0]
+    assert mixed.get(1).weight.dtype == rl.float32
+    report = rl.convert(mixed, tmp_path / "mixed.npz")
+    assert "its layers have different types" in report.warnings[0]
+
+
+def test_layers_that_convert_between_types_stay(tmp_path):
+    net = nn.Sequential().add(nn.Linear(3, 2).float())
+    net.add(nn.Copy("torch.FloatTensor", "torch.DoubleTensor")).add(nn.Linear(2, 2))
+    report = rl.convert(net, tmp_path / "net.npz")
+    assert report.proofs and not report.warnings
+
+
 def test_select_takes_a_part(tmp_path):
     rl.convert({"a": network(), "b": 3}, tmp_path / "n.t7", select="a")
     assert isinstance(rl.load(tmp_path / "n.t7"), nn.Sequential)

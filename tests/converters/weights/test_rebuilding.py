@@ -147,6 +147,18 @@ def test_buffers_and_gradients_stay_behind(tmp_path):
     assert again.get(1).gradWeight.tolist() == net.get(1).gradWeight.tolist()
 
 
+def test_clones_with_gradients_of_their_own_come_back(tmp_path):
+    net = nn.Sequential().add(nn.Linear(3, 3))
+    for _ in range(10):
+        net.add(net.get(1).clone("weight", "bias"))
+    rl.convert(net, tmp_path / "net.safetensors")
+    again = rl.load(tmp_path / "net.safetensors")
+    assert again.get(11).weight.data_ptr() == again.get(1).weight.data_ptr()
+    assert again.get(11).gradWeight.data_ptr() != again.get(1).gradWeight.data_ptr()
+    x = rl.ones(2, 3, dtype=rl.float64)
+    assert (again.forward(x) == net.forward(x)).all()
+
+
 def test_hdf5_mirrors_the_tree(tmp_path):
     net = (
         nn.Sequential().add(nn.SpatialConvolution(3, 4, 5, 5)).add(nn.SpatialBatchNormalization(4))

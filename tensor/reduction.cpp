@@ -147,13 +147,18 @@ struct Plan {
                  int64_t count, int64_t position) const {
     const Loops outer = part.outer();
     const int64_t rows = outer.count(), length = part.inner_size(), stride = part.inner_stride();
+    if (rows == 1) {
+      return by_runs(accumulators, from, begin, count, [&](char* totals, const char* start, int64_t here) {
+        loops.rows(totals, start, stride, kept.inner_stride(), length, here, position);
+      });
+    }
     Walker result(kept, begin);
     for (int64_t i = 0; i < count; ++i, result.step()) {
       char* accumulator = accumulators + i * loops.accumulator_size;
       Walker row(outer, 0);
       for (int64_t r = 0; r < rows; ++r, row.step()) {
-        loops.row(accumulator, from + result.offset() + row.offset(), stride, length,
-                  position + r * length);
+        loops.rows(accumulator, from + result.offset() + row.offset(), stride, 0, length, 1,
+                   position + r * length);
       }
     }
   }
@@ -162,15 +167,22 @@ struct Plan {
                     int64_t count, int64_t position) const {
     const Loops outer = part.outer();
     const int64_t groups = outer.count(), rows = part.inner_size();
+    by_runs(accumulators, from, begin, count, [&](char* totals, const char* start, int64_t here) {
+      Walker group(outer, 0);
+      for (int64_t g = 0; g < groups; ++g, group.step()) {
+        loops.columns(totals, start + group.offset(), kept.inner_stride(), part.inner_stride(),
+                      here, rows, position + g * rows);
+      }
+    });
+  }
+
+  // Results that lie in one row: fold(accumulators, where the first one's elements start, how many).
+  template <class Fold>
+  void by_runs(char* accumulators, const char* from, int64_t begin, int64_t count, Fold fold) const {
     const int64_t width = kept.inner_size();
     while (count > 0) {
       const int64_t here = std::min(count, width - begin % width);
-      const char* start = from + kept.offset(begin);
-      Walker group(outer, 0);
-      for (int64_t g = 0; g < groups; ++g, group.step()) {
-        loops.columns(accumulators, start + group.offset(), kept.inner_stride(),
-                      part.inner_stride(), here, rows, position + g * rows);
-      }
+      fold(accumulators, from + kept.offset(begin), here);
       accumulators += here * loops.accumulator_size;
       begin += here;
       count -= here;
@@ -230,7 +242,7 @@ void reduce_one_row(const ReductionLoops& loops, const Tensor& input, char* resu
   alignas(16) char accumulator[kMaxAccumulatorSize];
   const int64_t size = static_cast<int64_t>(item_size(input.dtype()));
   loops.start(accumulator, 1);
-  loops.row(accumulator, input.data_as<char>(), size, input.numel(), 0);
+  loops.rows(accumulator, input.data_as<char>(), size, 0, input.numel(), 1, 0);
   loops.finish(results, values, accumulator, 1, static_cast<double>(input.numel()));
 }
 

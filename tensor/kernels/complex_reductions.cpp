@@ -55,10 +55,12 @@ struct Loops {
   static void start(char* accumulators, int64_t count) {
     for (int64_t i = 0; i < count; ++i) cast(accumulators)[i] = R::identity;
   }
-  static void row(char* accumulator, const char* data, int64_t stride, int64_t count, int64_t) {
-    Accumulator total = *cast(accumulator);
-    for (int64_t i = 0; i < count; ++i) R::add(total, Complex128(*reinterpret_cast<const T*>(data + i * stride)));
-    *cast(accumulator) = total;
+  static void rows(char* accumulators, const char* data, int64_t stride, int64_t row_stride, int64_t count,
+                   int64_t rows, int64_t) {
+    for (int64_t r = 0; r < rows; ++r, data += row_stride) {
+      Accumulator& total = cast(accumulators)[r];
+      for (int64_t i = 0; i < count; ++i) R::add(total, Complex128(*reinterpret_cast<const T*>(data + i * stride)));
+    }
   }
   static void columns(char* accumulators, const char* data, int64_t stride, int64_t row_stride, int64_t count,
                       int64_t rows, int64_t) {
@@ -84,7 +86,7 @@ void add(ReductionTable& table, Reduction name) {
     using T = decltype(example);
     using L = Loops<R, T>;
     table.loops[static_cast<int>(name)][static_cast<int>(DTypeOf<T>::value)] = {
-        sizeof(typename L::Accumulator), DTypeOf<typename L::Result>::value, L::start, L::row, L::columns,
+        sizeof(typename L::Accumulator), DTypeOf<typename L::Result>::value, L::start, L::rows, L::columns,
         L::merge, L::finish};
   };
   add_type(Complex64{});

@@ -17,8 +17,9 @@ struct ReductionLoops {
   DType result = DType::float32;
 
   void (*start)(char* accumulators, int64_t count);
-  // Folds a row of elements into one accumulator.
-  void (*row)(char* accumulator, const char* data, int64_t stride, int64_t count, int64_t first);
+  // Folds each of `rows` rows of `count` elements into an accumulator of its own.
+  void (*rows)(char* accumulators, const char* data, int64_t stride, int64_t row_stride,
+               int64_t count, int64_t rows, int64_t first);
   // Folds `rows` rows of `count` elements into `count` accumulators.
   void (*columns)(char* accumulators, const char* data, int64_t stride, int64_t row_stride,
                   int64_t count, int64_t rows, int64_t first);

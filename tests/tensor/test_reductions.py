@@ -268,3 +268,23 @@ def test_gradients_at_corners():
     assert gradient(rl.std, [2.0, 2.0, 2.0]) == [0, 0, 0]
     assert gradient(lambda x: 0.0**x, [2.0, 3.0]) == [0, 0]
     assert gradient(lambda x: rl.where(x > 1, x * 2, 5.0), [0.0, 2.0]) == [0, 2]
+
+
+@pytest.mark.parametrize("shape, dim", [((3, 700), 1), ((24, 37), 0), ((700,), 0)])
+@pytest.mark.parametrize("factors", [(1e30, 1e30, 1e-30, 1e-30), (1e-30, 1e-12, 1e30, 1e12)])
+def test_products_of_floats_may_leave_their_range_on_the_way(shape, dim, factors):
+    values = np.ones(shape, np.float32)
+    line = np.moveaxis(values, dim, 0)
+    for at, factor in zip((0, 8, 16, 20), factors, strict=True):
+        line[at] = factor
+    expected = values.astype(np.float64).prod(dim)
+    np.testing.assert_allclose(rl.tensor(values).prod(dim).numpy(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape, dim", [((3, 700), 1), ((24, 37), 0)])
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 0.0, -1e-42])
+def test_products_with_a_special_number(shape, dim, special):
+    values = np.random.default_rng(3).choice(np.float32([0.5, -1, 2]), shape)
+    values[2, 5] = special
+    expected = values.astype(np.float64).prod(dim).astype(np.float32)
+    np.testing.assert_array_equal(rl.tensor(values).prod(dim).numpy(), expected)

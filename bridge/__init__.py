@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from relume.bridge.comparison import Difference, Report
+from relume.bridge.comparison import Disagreement, Report
 from relume.bridge.errors import LuaError, LuaTimeout
 from relume.bridge.layers import LuaLayer
 from relume.bridge.porting import check, swap
@@ -17,7 +17,7 @@ from relume.bridge.runtime import Lua
 from relume.bridge.saved_functions import run_saved
 
 __all__ = [
-    "Difference",
+    "Disagreement",
     "Lua",
     "LuaError",
     "LuaFunction",

@@ -13,11 +13,11 @@ from relume.bridge.python_layers import layer_of, plain
 from relume.legacy_nn import nested
 from relume.legacy_nn.criterion import Criterion
 
-__all__ = ["Difference", "Report", "Run", "compare_runs"]
+__all__ = ["Disagreement", "Report", "Run", "compare_runs"]
 
 
 @dataclass
-class Difference:
+class Disagreement:
     """One thing that two modules do not agree on.
 
     Attributes:
@@ -50,7 +50,7 @@ class Report:
 
     tolerance: float
     inputs: int
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[Disagreement] = field(default_factory=list)
     compared: list[str] = field(default_factory=list)
     largest: float = 0.0
 
@@ -58,7 +58,7 @@ class Report:
         return not self.differences
 
     @property
-    def first(self) -> Difference | None:
+    def first(self) -> Disagreement | None:
         """The first difference, or None."""
         return self.differences[0] if self.differences else None
 
@@ -99,7 +99,7 @@ class Report:
             self._note(what, number, f"differs at {place}: {was} became {became}", largest)
 
     def _note(self, what: str, number: int, text: str, largest: float = float("inf")) -> None:
-        self.differences.append(Difference(what, number, text, largest))
+        self.differences.append(Disagreement(what, number, text, largest))
 
 
 def pairs_of(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]]:

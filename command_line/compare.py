@@ -9,7 +9,7 @@ from relume.command_line.output import console, print_table, status
 from relume.command_line.run import read_input
 from relume.converters import object_tree
 from relume.converters.comparison import compare as compare_models
-from relume.converters.difference import Difference, difference
+from relume.converters.difference import Change, difference
 from relume.converters.loading import load_any
 from relume.converters.proof.inputs import NoInputFound
 
@@ -57,7 +57,7 @@ def diff(a: Path, b: Path, *, select: str, json: bool) -> bool:
     return not found
 
 
-def print_difference(found: list[Difference]) -> None:
+def print_difference(found: list[Change]) -> None:
     rows = [
         [SIGNS[entry.kind], entry.path, entry.what, entry.before, entry.after] for entry in found
     ]

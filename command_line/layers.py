@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from relume.command_line.output import print_table
-from relume.legacy_nn.tracing import Difference, Trace, TracedLayer, first_line
+from relume.legacy_nn.tracing import OutputDifference, Trace, TracedLayer, first_line
+from relume.tensor.printing import size_text
 
 COLUMNS = ["path", "layer", "output", "min", "max", "mean", "std", "nan", "inf", "ms"]
 NUMBERS = ("min", "max", "mean", "std")
@@ -14,7 +15,7 @@ COMPARED = ["differs", "relative"]  # the columns that --compare adds
 RIGHT = frozenset([*NUMBERS, "nan", "inf", "ms", "relative"])
 
 
-def describe(trace: Trace, differences: list[Difference]) -> list[dict[str, Any]]:
+def describe(trace: Trace, differences: list[OutputDifference]) -> list[dict[str, Any]]:
     """One row per tensor that a layer gave. Numbers that JSON lacks (NaN) are None."""
     compared = {difference.name: difference for difference in differences}
     return [
@@ -24,7 +25,9 @@ def describe(trace: Trace, differences: list[Difference]) -> list[dict[str, Any]
     ]
 
 
-def describe_output(layer: TracedLayer, name: str, difference: Difference | None) -> dict[str, Any]:
+def describe_output(
+    layer: TracedLayer, name: str, difference: OutputDifference | None
+) -> dict[str, Any]:
     statistics = layer.statistics[name]
     row: dict[str, Any] = {
         "path": name,
@@ -47,7 +50,7 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def print_layers(trace: Trace, differences: list[Difference]) -> None:
+def print_layers(trace: Trace, differences: list[OutputDifference]) -> None:
     rows = describe(trace, differences)
     first = next((d.name for d in differences if d.differs), None)
     columns = COLUMNS + COMPARED * bool(differences)
@@ -58,7 +61,7 @@ def print_layers(trace: Trace, differences: list[Difference]) -> None:
 
 def texts(row: dict[str, Any], first: str | None, is_compared: bool) -> list[str]:
     """A row as the table shows it."""
-    cells = [row["path"], row["printed"], "x".join(map(str, row["output"])) or "one number"]
+    cells = [row["path"], row["printed"], size_text(row["output"])]
     cells += ["nan" if row[key] is None else f"{row[key]:.4g}" for key in NUMBERS]
     cells += [str(row["nan"] or ""), str(row["inf"] or ""), f"{row['seconds'] * 1e3:.3f}"]
     if is_compared:
@@ -76,7 +79,7 @@ def difference_texts(row: dict[str, Any], first: str | None) -> list[str]:
     return ["FIRST" if row["path"] == first else "yes", number]
 
 
-def verdict(differences: list[Difference]) -> str:
+def verdict(differences: list[OutputDifference]) -> str:
     """What the comparison says, in a line."""
     first = next((d for d in differences if d.differs), None)
     if first is None:

@@ -16,6 +16,7 @@ from relume.command_line.output import Stopwatch, status
 from relume.converters.atomic import replacing
 from relume.converters.networks import find_network
 from relume.converters.proof.running import dtype_of
+from relume.tensor.printing import size_text
 
 
 def run(
@@ -118,7 +119,7 @@ def shape_text(shape: list) -> str:
     """[2, 3] as 2x3, the shapes of a table in braces."""
     if any(isinstance(size, list) for size in shape):
         return "{" + ", ".join(shape_text(part) for part in shape) + "}"
-    return "x".join(map(str, shape)) if shape else "one number"
+    return size_text(shape)
 
 
 def shape_of(value: Any) -> Any:

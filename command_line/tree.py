@@ -18,6 +18,7 @@ from relume.converters.object_tree import (
     is_table,
     memory_of,
 )
+from relume.tensor.printing import size_text
 
 LONG_TABLE = 20  # entries of a table that are shown without --all
 MANY_LAYERS = 200
@@ -165,7 +166,7 @@ def tensor_pieces(tensor: relume.Tensor, twin: str | None) -> Pieces:
         return [(f"same as {twin}", "magenta")]
     if tensor.numel() == 0:
         return [("empty", "")]
-    size = "x".join(str(n) for n in tensor.shape) or "a number"
+    size = size_text(tensor.shape)
     strides = "" if tensor.is_contiguous() else f" strides {tuple(tensor.stride())}"
     origin = t7.origin(tensor)
     return [(size, ""), (f"{strides}{f' was {origin}' if origin else ''}", "dim")]

@@ -23,14 +23,15 @@ from relume.converters.object_tree import (
 )
 from relume.converters.weights.collecting import array_of
 from relume.legacy_nn.tracing import first_line
+from relume.tensor.printing import size_text
 
-__all__ = ["Difference", "difference"]
+__all__ = ["Change", "difference"]
 
 LONG = 60  # characters of a value
 
 
 @dataclass(frozen=True)
-class Difference:
+class Change:
     """One thing that is not the same.
 
     Attributes:
@@ -60,7 +61,7 @@ class Difference:
         }
 
 
-def difference(a: Any, b: Any) -> list[Difference]:
+def difference(a: Any, b: Any) -> list[Change]:
     """How `b` differs from `a`: objects as `relume.load` gives them.
 
     Layers that were inserted or taken out are found as such; buffers, gradients and last outputs
@@ -74,7 +75,7 @@ def difference(a: Any, b: Any) -> list[Difference]:
     added modules.2 nn.Tanh  nn.Tanh
     changed modules.3.threshold field 0 0.5
     """
-    found: list[Difference] = []
+    found: list[Change] = []
     seen: set[tuple[int, int]] = set()
     waiting = [(a, b, "")]
     while waiting:
@@ -93,29 +94,29 @@ def is_leaf(value: Any) -> bool:
     return is_plain(value) or isinstance(value, (Tensor, Storage, LuaFunction))
 
 
-def of_leaves(a: Any, b: Any, path: str) -> Iterator[Difference]:
+def of_leaves(a: Any, b: Any, path: str) -> Iterator[Change]:
     """What differs of two values that hold no others, or are of two classes."""
     if is_plain(a) and is_plain(b):
         if not same_value(a, b):
-            yield Difference("changed", path, "field", short(a), short(b))
+            yield Change("changed", path, "field", short(a), short(b))
     elif isinstance(a, Tensor) and isinstance(b, Tensor):
         yield from of_tensors(a, b, path)
     elif isinstance(a, Storage) and isinstance(b, Storage):
         if a.dtype != b.dtype or len(a) != len(b) or numbers(a) != numbers(b):
-            yield Difference("changed", path, "field", short(numbers(a)), short(numbers(b)))
+            yield Change("changed", path, "field", short(numbers(a)), short(numbers(b)))
     elif isinstance(a, LuaFunction) and isinstance(b, LuaFunction):
         if a.bytecode != b.bytecode:
-            yield Difference("changed", path, "function", repr(a), repr(b))
+            yield Change("changed", path, "function", repr(a), repr(b))
     elif class_name(a) != class_name(b):
-        yield Difference("changed", path, "class", described(a), described(b))
+        yield Change("changed", path, "class", described(a), described(b))
 
 
-def of_tensors(a: Tensor, b: Tensor, path: str) -> Iterator[Difference]:
+def of_tensors(a: Tensor, b: Tensor, path: str) -> Iterator[Change]:
     if a.shape != b.shape:
-        yield Difference("changed", path, "shape", sizes(a), sizes(b))
+        yield Change("changed", path, "shape", size_text(a.shape), size_text(b.shape))
         return
     if a.dtype != b.dtype:
-        yield Difference("changed", path, "type", str(a.dtype), str(b.dtype))
+        yield Change("changed", path, "type", str(a.dtype), str(b.dtype))
     first, second = array_of(a), array_of(b)
     if first.size == 0 or np.array_equal(first, second, equal_nan=first.dtype.kind in "fc"):
         return
@@ -126,7 +127,7 @@ def of_tensors(a: Tensor, b: Tensor, path: str) -> Iterator[Difference]:
     largest = float(np.abs(distance).max())
     relative = norm / before if before else None
     share = "" if relative is None else f", {relative:.3g} of it"
-    yield Difference(
+    yield Change(
         "changed",
         path,
         "values",
@@ -139,7 +140,7 @@ def of_tensors(a: Tensor, b: Tensor, path: str) -> Iterator[Difference]:
     )
 
 
-def matched(a: Any, b: Any, path: str, found: list[Difference]) -> Iterator[tuple[Any, Any, str]]:
+def matched(a: Any, b: Any, path: str, found: list[Change]) -> Iterator[tuple[Any, Any, str]]:
     """The entries of two objects that belong together; notes those of one only."""
     first, second = entries(a), entries(b)
     if isinstance(a, (list, tuple)) or (path.rpartition(".")[2] == "modules" and is_table(a)):
@@ -166,7 +167,7 @@ def entries(value: Any) -> dict[str, Any]:
 
 
 def aligned(
-    a: list[Any], b: list[Any], path: str, found: list[Difference]
+    a: list[Any], b: list[Any], path: str, found: list[Change]
 ) -> Iterator[tuple[Any, Any, str]]:
     """Pairs of two lists of layers, where some may have come in or gone."""
     first, second = [list(map(described, values)) for values in (a, b)]
@@ -181,24 +182,20 @@ def aligned(
             found.append(only_in_one("added", join(path, position + 1), b[position]))
 
 
-def only_in_one(kind: str, path: str, value: Any) -> Difference:
+def only_in_one(kind: str, path: str, value: Any) -> Change:
     what = "field" if is_plain(value) else class_name(value)
     before, after = (described(value), "") if kind == "removed" else ("", described(value))
-    return Difference(kind, path, what, before, after)
+    return Change(kind, path, what, before, after)
 
 
 def described(value: Any) -> str:
     if is_plain(value):
         return short(value)
     if isinstance(value, Tensor):
-        return f"{class_name(value)} {sizes(value)}"
+        return f"{class_name(value)} {size_text(value.shape)}"
     if hasattr(value, "updateOutput") and not is_table(value):
         return first_line(value)
     return class_name(value)
-
-
-def sizes(tensor: Tensor) -> str:
-    return "x".join(map(str, tensor.shape)) or "one number"
 
 
 def numbers(storage: Storage) -> list[Any]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from relume._C import Tensor
+from relume.tensor.printing import size_text
 
 __all__ = ["Table"]
 
@@ -344,7 +345,7 @@ def contents_text(pairs: list[tuple[Any, Any]], is_list: bool) -> str:
 
 def _value_text(value: Any) -> str:
     if isinstance(value, Tensor):
-        return f"<{value.torch_typename or value.dtype} {'x'.join(map(str, value.shape))}>"
+        return f"<{value.torch_typename or value.dtype} {size_text(value.shape)}>"
     return repr(value)
 
 

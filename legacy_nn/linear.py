@@ -11,6 +11,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import long_storage, new_parameter, sizes_of
+from relume.tensor.printing import size_text
 
 
 def uniform_bound(stdv: float | None, fan_in: int) -> float:
@@ -152,7 +153,7 @@ def match_sizes(layer: Module, input: Tensor, parameter: Tensor) -> tuple[Tensor
     if input.numel() == parameter.numel():
         return input, parameter.reshape(input.shape)
     if input.numel() != input.shape[0] * parameter.numel():
-        size = "x".join(str(n) for n in parameter.shape)
+        size = size_text(parameter.shape)
         raise ValueError(f"{layer}: expected samples of size {size}, got {nested.describe(input)}")
     return input.reshape((input.shape[0], -1)), parameter.reshape((1, -1))
 

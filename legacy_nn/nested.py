@@ -10,6 +10,7 @@ from typing import Any
 
 from relume import Tensor
 from relume.converters.table import Table
+from relume.tensor.printing import size_text
 
 Activation = Any  # a Tensor, or a Table / list / tuple of activations
 
@@ -125,8 +126,7 @@ def fill_gaps(gradient: Activation, like: Activation) -> Activation:
 def describe(value: Any) -> str:
     """In words for error messages: 'a torch.DoubleTensor of size 3x4'."""
     if isinstance(value, Tensor):
-        size = "x".join(str(n) for n in value.shape) or "one number"
-        return f"a {value.torch_typename or value.dtype} of size {size}"
+        return f"a {value.torch_typename or value.dtype} of size {size_text(value.shape)}"
     if is_table(value):
         return "a table of " + ", ".join(describe(element) for element in elements(value)[:4])
     if hasattr(value, "__array__"):

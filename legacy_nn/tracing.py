@@ -20,6 +20,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
+from relume.tensor.printing import size_text
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def named_tensors(name: str, value: Activation) -> Iterator[tuple[str, Tensor]]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class OutputDifference:
     """How one output differs from the one it is compared with.
 
     Attributes:
@@ -176,7 +177,7 @@ class Trace:
 
     def compare(
         self, other: Trace | Mapping[str, Any] | str | Path, tolerance: float = 1e-5
-    ) -> list[Difference]:
+    ) -> list[OutputDifference]:
         """Compares every output with the one of the same name.
 
         Args:
@@ -185,7 +186,7 @@ class Trace:
             tolerance: how much of the largest absolute value may differ.
 
         Returns:
-            One `Difference` per name of `other` that is a layer's, in the order of the layers.
+            One `OutputDifference` per name of `other` that is a layer's, in the layers' order.
 
         >>> import relume as rl
         >>> from relume import legacy_nn as nn
@@ -210,7 +211,7 @@ class Trace:
 
     def first_difference(
         self, other: Trace | Mapping[str, Any] | str | Path, tolerance: float = 1e-5
-    ) -> Difference | None:
+    ) -> OutputDifference | None:
         """The first layer that differs, None when all agree; see `compare`."""
         return next((d for d in self.compare(other, tolerance) if d.differs), None)
 
@@ -231,7 +232,7 @@ COLUMNS = ["output of", "layer", "shape", "min", "max", "mean", "std", "nan", "i
 def texts_of(layer: TracedLayer) -> Iterator[list[str]]:
     """The cells of a layer's rows, one per tensor that it gave."""
     for name, s in layer.statistics.items():
-        shape = "x".join(str(size) for size in s.shape) or "one number"
+        shape = size_text(s.shape)
         numbers = [f"{number:.4g}" for number in (s.min, s.max, s.mean, s.std)]
         counts = [str(s.nan or ""), str(s.inf or "")]
         milliseconds = f"{layer.seconds * 1e3:.3f}"
@@ -250,11 +251,13 @@ def named_arrays(source: Trace | Mapping[str, Any] | str | Path) -> dict[str, np
     }
 
 
-def difference_of(name: str, mine: np.ndarray, other: np.ndarray, tolerance: float) -> Difference:
+def difference_of(
+    name: str, mine: np.ndarray, other: np.ndarray, tolerance: float
+) -> OutputDifference:
     if mine.shape != other.shape:
-        return Difference(name, None, None, True)
+        return OutputDifference(name, None, None, True)
     if mine.size == 0:
-        return Difference(name, 0.0, 0.0, False)
+        return OutputDifference(name, 0.0, 0.0, False)
     mine, other = mine.astype(np.float64), other.astype(np.float64)
     is_same = (mine == other) | (np.isnan(mine) & np.isnan(other))
     with np.errstate(invalid="ignore"):
@@ -262,7 +265,7 @@ def difference_of(name: str, mine: np.ndarray, other: np.ndarray, tolerance: flo
     largest = float(distances.max())  # NaN where only one of them is
     scale = float(np.abs(other[np.isfinite(other)]).max(initial=0))
     relative = largest / scale if scale else largest
-    return Difference(name, largest, relative, not relative <= tolerance)
+    return OutputDifference(name, largest, relative, not relative <= tolerance)
 
 
 class Watched:

@@ -9,6 +9,7 @@ from typing import Any
 from relume import Tensor
 from relume.nn.module import Module, _indented, _layout
 from relume.nn.parameter import Parameter
+from relume.tensor.printing import size_text
 
 
 def _position(index: Any, length: int, owner: Module) -> int:
@@ -341,7 +342,7 @@ def _as_parameter(value: Any) -> Any:
 
 def _described(value: Any) -> str:
     if isinstance(value, Parameter):
-        return f"Parameter containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+        return f"Parameter containing: [{value.dtype} of size {size_text(value.shape)}]"
     return repr(value)
 
 

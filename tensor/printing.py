@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": sys.maxsize, "edgeitems": 3, "linewidth": 75},
 }
 _options: dict[str, Any] = dict(_PROFILES["default"])
+
+
+def size_text(shape: Iterable[Any]) -> str:
+    """Sizes as messages and tables write them.
+
+    >>> size_text((2, 3)), size_text(())
+    ('2x3', 'one number')
+    """
+    return "x".join(map(str, shape)) or "one number"
 
 
 def set_printoptions(

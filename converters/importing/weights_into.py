@@ -14,6 +14,7 @@ from relume import Tensor
 from relume.converters.pytorch import generate
 from relume.converters.pytorch.layers import SAME, Weight
 from relume.converters.weights import collect
+from relume.tensor.printing import size_text
 
 __all__ = ["WrongWeights", "fill_weights"]
 
@@ -173,7 +174,7 @@ def describe(item: Any) -> str:
     if item is None:
         return "nothing"
     name, value = item
-    return f"{name} ({'x'.join(map(str, shape_of(value))) or 'one number'})"
+    return f"{name} ({size_text(shape_of(value))})"
 
 
 def listed(lines: list[str]) -> str:
@@ -190,7 +191,7 @@ def checked_parts(
 ) -> list[tuple[Tensor, np.ndarray]]:
     """Every old tensor with its new numbers."""
     problems = [
-        f"{name}: {'x'.join(map(str, array.shape))} instead of {describe_shape(place)}"
+        f"{name}: {size_text(array.shape)} instead of {describe_shape(place)}"
         for name, array in given.items()
         if (place := placement.weights.get(name)) is not None and not fits(array, place)
     ]
@@ -213,4 +214,4 @@ def checked_parts(
 
 
 def describe_shape(weight: Weight) -> str:
-    return "x".join(map(str, shape_of(weight))) or "one number"
+    return size_text(shape_of(weight))

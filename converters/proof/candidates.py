@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from relume.tensor.printing import size_text
+
 __all__ = [
     "STEPS",
     "Candidate",
@@ -38,7 +40,7 @@ class Numbers:
     largest: int = 0
 
     def __str__(self) -> str:
-        size = "x".join(map(str, self.shape)) or "one number"
+        size = size_text(self.shape)
         return f"{size} of 1..{self.largest}" if self.largest else size
 
 

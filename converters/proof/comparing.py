@@ -11,7 +11,8 @@ import numpy as np
 
 from relume.converters.formats import Arrays, Format
 from relume.converters.proof import running
-from relume.legacy_nn.tracing import Difference, difference_of
+from relume.legacy_nn.tracing import OutputDifference, difference_of
+from relume.tensor.printing import size_text
 
 __all__ = ["Proof", "Side", "prove", "side_of_file", "side_of_network"]
 
@@ -63,8 +64,8 @@ class Proof:
         network: its class.
         inputs: the sizes of the inputs, in words.
         tolerance: how much of the largest value may differ.
-        outputs, gradients, layers: one `Difference` per tensor; empty where they were not asked
-            for or could not be had.
+        outputs, gradients, layers: one `OutputDifference` per tensor; empty where they
+            were not asked for or could not be had.
         notes: what else is to be said.
     """
 
@@ -72,9 +73,9 @@ class Proof:
     network: str
     inputs: str
     tolerance: float
-    outputs: list[Difference] = field(default_factory=list)
-    gradients: list[Difference] = field(default_factory=list)
-    layers: list[Difference] = field(default_factory=list)
+    outputs: list[OutputDifference] = field(default_factory=list)
+    gradients: list[OutputDifference] = field(default_factory=list)
+    layers: list[OutputDifference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -119,7 +120,7 @@ def worst(values: Any) -> float | None:
     return float(np.max(found)) if found else 0.0
 
 
-def difference_text(difference: Difference, tolerance: float) -> str:
+def difference_text(difference: OutputDifference, tolerance: float) -> str:
     if difference.largest is None:
         return f"{difference.name}: another shape"
     return (
@@ -199,10 +200,12 @@ def compare_layers(proof: Proof, reference: Side, other: Side, inputs: Arrays) -
             proof.layers += differences(path, arrays, found[path], proof.tolerance)
 
 
-def differences(name: str, expected: Outputs, found: Outputs, tolerance: float) -> list[Difference]:
+def differences(
+    name: str, expected: Outputs, found: Outputs, tolerance: float
+) -> list[OutputDifference]:
     """One per array, named `name`, or name[1], name[2], ... of several."""
     if len(expected) != len(found):
-        return [Difference(name, None, None, True)]
+        return [OutputDifference(name, None, None, True)]
     names = [name] if len(found) == 1 else [f"{name}[{i}]" for i in range(1, len(found) + 1)]
     return [difference_of(*three, tolerance) for three in zip(names, found, expected, strict=True)]
 
@@ -215,4 +218,4 @@ def shapes_text(inputs: Arrays) -> str:
     """
     if isinstance(inputs, (list, tuple)):
         return "{" + ", ".join(map(shapes_text, inputs)) + "}"
-    return "x".join(map(str, np.shape(inputs))) or "one number"
+    return size_text(np.shape(inputs))

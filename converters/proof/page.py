@@ -15,7 +15,8 @@ from html import escape
 
 from relume.converters.proof.comparing import Proof
 from relume.converters.proof.report import ComparisonReport, ConversionReport, LayerRow
-from relume.legacy_nn.tracing import Difference
+from relume.legacy_nn.tracing import OutputDifference
+from relume.tensor.printing import size_text
 
 __all__ = ["page_of"]
 
@@ -120,7 +121,7 @@ def proof_section(proof: Proof) -> str:
     return "\n".join(parts)
 
 
-def difference_table(differences: list[Difference]) -> str:
+def difference_table(differences: list[OutputDifference]) -> str:
     rows = "".join(
         f"<tr{' class=bad' if d.differs else ''}><td><code>{escape(d.name)}</code></td>"
         f'<td class="n">{number(d.largest)}</td><td class="n">{number(d.relative)}</td>'
@@ -146,7 +147,7 @@ LABELS, WIDTH, STEP = 330, 520, 18  # pixels
 LOWEST, HIGHEST = -17.0, 1.0  # powers of ten that the scale shows
 
 
-def chart(layers: list[Difference], tolerance: float) -> str:
+def chart(layers: list[OutputDifference], tolerance: float) -> str:
     """A bar per layer: its relative difference, on a scale of powers of ten."""
     shown = layers[:MOST_BARS]
     height = STEP * (len(shown) + 2)
@@ -179,7 +180,7 @@ def place(relative: float) -> float:
     return LABELS + share * WIDTH
 
 
-def bar(position: int, difference: Difference) -> str:
+def bar(position: int, difference: OutputDifference) -> str:
     y = position * STEP
     relative = difference.relative
     is_number = relative is not None and math.isfinite(relative)
@@ -228,7 +229,7 @@ def tree(layers: list[LayerRow]) -> str:
 
 
 def row_text(row: LayerRow) -> str:
-    shapes = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in row.tensors.items())
+    shapes = ", ".join(f"{name} {size_text(shape)}" for name, shape in row.tensors.items())
     size = f" · {row.parameters:,} parameters" if row.parameters else ""
     return (
         f'<code>{escape(row.text)}</code> <span class="soft">{escape(row.path)}'

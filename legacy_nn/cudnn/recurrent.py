@@ -15,6 +15,7 @@ from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_empty, new_parameter
+from relume.tensor.printing import size_text
 
 
 class Kind(NamedTuple):
@@ -212,7 +213,7 @@ class RNN(Module):
         if tuple(state.shape) != shape:
             raise ValueError(
                 f"{self}: hiddenInput and cellInput must be layers x batch x hiddenSize, "
-                f"{'x'.join(map(str, shape))}, got {nested.describe(state)}; resetStates() "
+                f"{size_text(shape)}, got {nested.describe(state)}; resetStates() "
                 "forgets them"
             )
         return state

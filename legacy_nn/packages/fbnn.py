@@ -17,6 +17,7 @@ from relume.legacy_nn.plane_layers import as_planes
 from relume.legacy_nn.pointwise import PReLU
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_parameter
+from relume.tensor.printing import size_text
 
 
 @register("fbnn.L2Normalize")
@@ -130,8 +131,9 @@ class LocallyConnected(Module):
         images = as_planes(self, input)
         expected = (self.nInputPlane, self.iH, self.iW)
         if tuple(images.shape[1:]) != expected:
-            size = "x".join(str(n) for n in expected)
-            raise ValueError(f"{self}: expected images {size}, got {nested.describe(input)}")
+            raise ValueError(
+                f"{self}: expected images {size_text(expected)}, got {nested.describe(input)}"
+            )
         columns = rl.im2col(images, [self.kH, self.kW], [1, 1], [0, 0], [self.dH, self.dW])
         outputs, places = weight.shape[0], weight.shape[1] * weight.shape[2]
         filters = weight.reshape((outputs, places, -1))

@@ -15,6 +15,11 @@ from relume.converters.onnx import export
 FOLDER = Path(__file__).resolve().parents[4] / "shared" / "legacy_files"
 TRUTHS = sorted((FOLDER / "truth").glob("*.t7")) if FOLDER.is_dir() else []
 
+# These truths are of a loss, or of a network with a class that is not known.
+WITHOUT_NETWORK = {
+    "function_01",
+    *(f"luaversion_{number}" for number in ("01", "03", "06", "09", "12", "14")),
+}
 pytestmark = pytest.mark.skipif(not TRUTHS, reason="the legacy files are not here")
 
 
@@ -39,7 +44,9 @@ def networks(path):
 
 @pytest.mark.parametrize("path", TRUTHS, ids=lambda path: path.stem)
 def test_model_gives_what_torch7_gave(path):
-    for number, (case, network) in enumerate(networks(path)):
+    found = list(networks(path))
+    assert bool(found) != (path.stem in WITHOUT_NETWORK)
+    for number, (case, network) in enumerate(found):
         model = export(network, case.input, dynamic=number == 0)
         check_valid(model)
         check_agreement(network, model, case.input)

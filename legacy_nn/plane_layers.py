@@ -113,9 +113,17 @@ class MappedConvolution(Module):
             bias = self.bias.detach().narrow(0, output, 1)
             draw_uniform(uniform_bound(None, area * max(count, 1)), bias)
 
-    def _dense(self, weight: Tensor, output_first: bool) -> Tensor:
+    def _planes_of(self, input: Tensor) -> int:
+        """How many planes come in: as many as the table names, or more, which are not used."""
+        check_planes(self, input)
+        planes = input.shape[-3]
+        if planes < self.nInputPlane:
+            check_planes(self, input, int(self.nInputPlane))
+        return planes
+
+    def _dense(self, input: Tensor, weight: Tensor, output_first: bool) -> Tensor:
         """The kernels at their places among those of all pairs, zeros elsewhere."""
-        inputs, outputs = int(self.nInputPlane), int(self.nOutputPlane)
+        inputs, outputs = self._planes_of(input), int(self.nOutputPlane)
         places = [o * inputs + i if output_first else i * outputs + o for i, o in self._pairs()]
         shape = (inputs * outputs, *weight.shape[1:])
         empty = rl.zeros(shape, dtype=weight.dtype)
@@ -129,8 +137,7 @@ class SpatialConvolutionMap(MappedConvolution):
     __doc__ = MappedConvolution.__doc__
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        check_planes(self, input, int(self.nInputPlane))
-        return rl.conv2d(input, self._dense(weight, True), bias, (self.dH, self.dW))
+        return rl.conv2d(input, self._dense(input, weight, True), bias, (self.dH, self.dW))
 
 
 @register("nn.SpatialFullConvolutionMap")
@@ -138,8 +145,7 @@ class SpatialFullConvolutionMap(MappedConvolution):
     __doc__ = MappedConvolution.__doc__
 
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        check_planes(self, input, int(self.nInputPlane))
-        kernels = self._dense(weight, False)
+        kernels = self._dense(input, weight, False)
         return rl.conv_transpose2d(input, kernels, bias, (self.dH, self.dW), (0, 0), (0, 0))
 
 

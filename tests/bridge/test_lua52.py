@@ -56,3 +56,7 @@ def test_writing_gives_the_file(lua, tmp_path):
 def test_globals_that_scripts_rely_on(lua, name):
     lua.execute("require 'torch'; require 'lfs'")
     assert lua.eval(f"{name}.mkdir ~= nil") is True
+
+
+def test_tables_pack_and_unpack(lua):
+    assert lua.execute("return table.pack(nil, 2, nil).n, table.unpack({5, 6})") == (3, 5, 6)

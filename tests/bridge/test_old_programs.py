@@ -192,3 +192,72 @@ def test_methods_of_a_python_class_are_methods_in_lua(lua):
         """
     )
     assert (count, shape) == (2, 3)
+
+
+def test_the_alias_method_draws_no_index_below_one(lua):
+    lowest = lua.execute(
+        """
+        torch.manualSeed(3)
+        local state = torch.multinomialAliasSetup(torch.Tensor{0.9, 0.05, 0.05})
+        return torch.multinomialAlias(torch.LongTensor(1000), state):min()
+        """
+    )
+    assert lowest == 1
+
+
+def test_a_hook_sees_an_object_that_is_written_twice_as_one(lua):
+    same, value = lua.execute(
+        """
+        local file = torch.MemoryFile('rw')
+        local part = {1}
+        file:writeObject({part, part}, nil, function(object)
+           return object == part and {2} or object
+        end)
+        file:seek(1)
+        local read = file:readObject()
+        return read[1] == read[2], read[1][1]
+        """
+    )
+    assert (same, value) == (True, 2)
+
+
+def test_what_cannot_be_written_is_named_by_the_variables_that_lead_to_it(lua):
+    with pytest.raises(LuaError, match=r"at <\?>\.outer\.inner\.call\.thread"):
+        lua.execute(
+            """
+            local thread = coroutine.create(function() end)
+            local outer = {inner = {call = function() return thread end}}
+            torch.serialize(function() return outer end)
+            """
+        )
+
+
+def test_a_layer_whose_type_method_gives_nothing_stays_in_its_container(lua):
+    count = lua.execute(
+        """
+        local Odd = torch.class('nn.OddType', 'nn.Identity')
+        function Odd:type(name) end
+        local net = nn.Sequential():add(nn.OddType()):add(nn.Linear(1, 1))
+        return #net:float().modules
+        """
+    )
+    assert count == 2
+
+
+def test_planes_that_no_connection_names_are_ignored(lua):
+    equal, unused = lua.execute(
+        """
+        local table = torch.Tensor{{1, 1}, {2, 1}}
+        local layer = nn.SpatialConvolutionMap(table, 2, 2)
+        local wide = torch.randn(3, 4, 4)
+        local output = layer:forward(wide):clone()
+        local gradient = layer:backward(wide, output)
+        return torch.dist(layer:forward(wide:narrow(1, 1, 2)), output), gradient[3]:norm()
+        """
+    )
+    assert (equal, unused) == (0, 0)
+
+
+def test_unsup_finds_the_shrinkage_that_was_written_in_c(lua):
+    shrunk = lua.execute("require 'libunsup'; return torch.Tensor{-3, 0.5, 3}:shrinkage(1)")
+    assert shrunk.tolist() == [-2, 0, 2]

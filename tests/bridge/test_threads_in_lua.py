@@ -74,6 +74,29 @@ def test_arguments_and_results_keep_their_nils(lua):
     assert list(seen.to_python()) == [4, 4, 7]
 
 
+def test_a_pool_comes_with_what_its_last_function_returned(lua):
+    first, second, count = lua.execute(
+        """
+        local function prepare(id) number = id end
+        local pool, results = threads.Threads(2, prepare, function(id) return 10 + number, 'x' end)
+        pool:terminate()
+        return results[1][1] + results[2][1], results[1][2], #results
+        """
+    )
+    assert (first, second, count) == (23, "x", 2)
+
+
+def test_a_pool_tells_whether_it_runs(lua):
+    assert lua.execute(
+        """
+        local pool = threads.Threads(1)
+        local before = pool:isrunning()
+        pool:terminate()
+        return before, pool:isrunning(), pool:haserror()
+        """
+    ) == (True, False, False)
+
+
 SCALED = """
     threads.Threads.serialization('{package}')
     local x, storage = torch.ones(3), torch.FloatStorage(2):fill(1)

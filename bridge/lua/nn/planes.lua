@@ -85,9 +85,17 @@ local function reset_mapped(self, stdv)
    end
 end
 
+-- As many planes as the table names come in, or more, which are not used.
+local function planes_of(self, input)
+   check_planes(self, input)
+   local planes = tonumber(input._shape[input._ndim - 3])
+   if planes < self.nInputPlane then check_planes(self, input, self.nInputPlane) end
+   return planes
+end
+
 -- The kernels of all pairs of planes, zero where there is no connection.
-local function dense(self, weight, output_first)
-   local inputs, outputs = self.nInputPlane, self.nOutputPlane
+local function dense(self, input, weight, output_first)
+   local inputs, outputs = planes_of(self, input), self.nOutputPlane
    local places = torch.LongTensor(self.connTable:size(1))
    for i = 1, places:size(1) do
       local input, output = self.connTable[i][1] - 1, self.connTable[i][2] - 1
@@ -102,18 +110,15 @@ end
 
 for name, compute in pairs {
    SpatialConvolutionMap = function(self, input, weight, bias)
-      return op.conv2d(input, dense(self, weight, true), bias, {self.dH, self.dW})
+      return op.conv2d(input, dense(self, input, weight, true), bias, {self.dH, self.dW})
    end,
    SpatialFullConvolutionMap = function(self, input, weight, bias)
-      return op.conv_transpose2d(input, dense(self, weight, false), bias, {self.dH, self.dW})
+      return op.conv_transpose2d(input, dense(self, input, weight, false), bias, {self.dH, self.dW})
    end,
 } do
    local mapped = class(name, 'nn.Module', init_mapped)
    mapped.reset = reset_mapped
-   layer(mapped, {parameters = {'weight', 'bias'}, compute = function(self, input, ...)
-      check_planes(self, input, self.nInputPlane)
-      return compute(self, input, ...)
-   end})
+   layer(mapped, {parameters = {'weight', 'bias'}, compute = compute})
 end
 
 local SpatialSubSampling = class('SpatialSubSampling', 'nn.Module', function(self, planes, kW, kH, dW, dH)

@@ -26,7 +26,7 @@ function utils.recursiveType(value, name, cache)
       cache[key] = converted
       return converted
    elseif torch.isTypeOf(value, 'nn.Module') or torch.isTypeOf(value, 'nn.Criterion') then
-      return value:type(name, cache)
+      value:type(name, cache)  -- classes that override it need not return themselves
    elseif type(value) == 'table' then
       if cache[value] then return value end
       cache[value] = true

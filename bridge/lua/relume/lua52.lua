@@ -23,6 +23,9 @@ local function asking(name)
 end
 pairs, ipairs = asking 'pairs', asking 'ipairs'
 
+table.unpack = unpack
+function table.pack(...) return {n = select('#', ...), ...} end
+
 function rawlen(value)
    if type(value) == 'string' then return #value end
    local n = 0

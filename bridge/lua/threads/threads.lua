@@ -44,7 +44,8 @@ local function start_thread(self, id)
    return bridge.import('threads').start(code)
 end
 
--- threads.Threads(N [, f1, f2, ...]): every thread calls the functions first, with its number.
+-- threads.Threads(N [, f1, f2, ...]): every thread calls the functions first, with its number. What
+-- the last function returns comes as a list of lists, one per thread, after the pool.
 function Threads.new(N, ...)
    if type(N) ~= 'number' or N < 1 or N % 1 ~= 0 then
       error('threads.Threads: the number of threads is expected', 2)
@@ -66,11 +67,14 @@ function Threads.new(N, ...)
       core.count_bytes(bytes_of_a_state)
    end
    self.guard = end_with(self)
-   for _, f in ipairs {...} do
-      for id = 1, N do self:addjob(id, f, nil, id) end
+   local results = {}
+   local function keep(...) table.insert(results, {...}) end
+   for position, f in ipairs {...} do
+      local is_last = position == select('#', ...)
+      for id = 1, N do self:addjob(id, f, is_last and keep or nil, id) end
    end
    self:specific(false)
-   return self
+   return self, results
 end
 
 local function check_running(self)
@@ -146,6 +150,11 @@ function Threads:acceptsjob(id)
 end
 
 function Threads:hasjob() return self.state.unfinished > 0 end
+
+function Threads:isrunning() return not self.state.is_ended end
+
+-- Always false: errors of jobs are raised where their results are taken.
+function Threads:haserror() return false end
 
 -- Waits for all jobs and ends the threads; the first error of a job is raised when that is done.
 function Threads:terminate()

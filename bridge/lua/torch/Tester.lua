@@ -5,10 +5,12 @@ local core = require 'relume.ffi'
 
 local Tester = class.class 'torch.Tester'
 
+local outside = ''  -- where notes are kept that no test made
+
 -- A table of tests in which no test can be defined twice.
 function torch.TestSuite()
    local tests = {}
-   return setmetatable({__tests = tests}, {
+   return setmetatable({__tests = tests, __isTestSuite = true}, {
       __index = tests,
       __newindex = function(_, name, test)
          if tests[name] ~= nil then error(('Test %s is already defined.'):format(name), 2) end
@@ -21,11 +23,13 @@ end
 function Tester:__init()
    self.errors = {}    -- by name of the test: texts
    self.failures = {}
+   self.warnings = {}
    self.names = {}     -- in the order in which they were added
    self.tests = {}
    self.disabled = {}
-   self.assertions = 0
-   self.current = ''
+   self.countasserts = 0
+   self._assertTensorEqIgnoresDims = true
+   self.current = outside
    self.summary_only, self.early_abort, self.rethrow = false, false, false
 end
 
@@ -62,18 +66,24 @@ function Tester:check(holds, text, message)
    return self:_assert_sub(holds, text)
 end
 
--- Counts an assertion; the text of one that failed is kept. The name is Torch7's: test frameworks
--- that are derived from this class replace it.
+-- Counts an assertion; the text of one that failed is kept. The names are Torch7's: test frameworks
+-- that are derived from this class replace these.
 function Tester:_assert_sub(holds, text)
-   self.assertions = self.assertions + 1
-   if holds then return true end
+   self.countasserts = self.countasserts + 1
+   if holds then return self:_success() end
+   return self:_failure(text)
+end
+
+function Tester:_success() return true end
+
+function Tester:_failure(text)
    note(self.failures, self.current, text .. '\n' .. stack_of_test())
    if self.early_abort then error('Aborting on first error', 0) end
    return false
 end
 
 -- The message and the tolerance, which come in either order.
-local function message_and_tolerance(...)
+local function message_and_tolerance(default, ...)
    local message, tolerance
    for i = 1, select('#', ...) do
       local value = select(i, ...)
@@ -88,13 +98,14 @@ local function message_and_tolerance(...)
          error('Unrecognized argument; should be a tolerance or message', 3)
       end
    end
-   return message, tolerance or 0
+   return message, tolerance or default
 end
 
-function Tester:assert(condition, message)
+function Tester:assert(condition, message, ...)
+   if select('#', ...) > 0 then error('Unexpected arguments passed to test function', 2) end
    if type(condition) ~= 'boolean' then
-      io.write(' :assert should only be used for boolean conditions. To check for non-nil variables, '
-         .. 'do this explicitly: Tester:assert(var ~= nil).\n')
+      note(self.warnings, self.current, ' :assert should only be used for boolean conditions. To check for '
+         .. 'non-nil variables, do this explicitly: Tester:assert(var ~= nil).\n' .. stack_of_test())
    end
    return self:check(condition, ('BOOL violation condition=%s'):format(tostring(condition)), message)
 end
@@ -110,12 +121,16 @@ local relations = {
 }
 for name, relation in pairs(relations) do
    Tester[name] = function(self, a, b, message)
+      if name == 'assertne' and type(a) == 'table' and type(b) == 'table' then
+         note(self.warnings, self.current, ':assertne should only be used to compare basic lua objects (numbers, '
+            .. 'booleans, etc). Consider using either :assertGeneralNe or :ne instead.\n' .. stack_of_test())
+      end
       return self:check(relation[1](a, b), relation[2]:format(tostring(a), tostring(b)), message)
    end
 end
 
-function Tester:assertalmosteq(a, b, tolerance, message)
-   tolerance = tolerance or 1e-16
+function Tester:assertalmosteq(a, b, ...)
+   local message, tolerance = message_and_tolerance(1e-16, ...)
    return self:check(math.abs(a - b) <= tolerance, ('ALMOST_EQ failed: %s ~= %s with tolerance=%s'):format(
       tostring(a), tostring(b), tostring(tolerance)), message)
 end
@@ -132,20 +147,22 @@ local comparisons = {
 comparisons.eq, comparisons.ne = comparisons.assertGeneralEq, comparisons.assertGeneralNe
 
 -- Tensors of one content in other shapes were equal in early versions, and still are here.
-local function same_content(name, a, b)
-   return name == 'assertTensorEq' and a:dim() ~= b:dim() and a:nElement() == b:nElement()
+local function same_content(a, b)
+   return a:dim() ~= b:dim() and a:nElement() == b:nElement()
       and a:nElement() > 0 and a:type() == b:type()
 end
 
 for name, row in pairs(comparisons) do
    local compare, is_meant, kind, negated = unpack(row)
    Tester[name] = function(self, a, b, ...)
-      local message, tolerance = message_and_tolerance(...)
+      local message, tolerance = message_and_tolerance(0, ...)
       if is_meant then
          if not is_meant(a) then error(('First argument should be a %s'):format(kind), 2) end
          if not is_meant(b) then error(('Second argument should be a %s'):format(kind), 2) end
       end
-      if kind == 'Tensor' and same_content(name, a, b) then
+      if kind == 'Tensor' and self._assertTensorEqIgnoresDims and same_content(a, b) then
+         note(self.warnings, self.current, 'These tensors have the same content but different dimensions; :eq '
+            .. 'tells them apart.\n' .. stack_of_test())
          a, b = a:reshape(a:nElement()), b:reshape(b:nElement())
       end
       local holds, text = compare(a, b, tolerance, negated)
@@ -186,7 +203,9 @@ function Tester:add(tests, name)
          error('Name parameter is forbidden for a table of tests, since its use is ambiguous', 2)
       end
       local suite = rawget(tests, '__tests')
-      if not suite then print('Should use TestSuite rather than plain lua table') end
+      if not suite then
+         note(self.warnings, outside, 'Should use TestSuite rather than plain lua table')
+      end
       local names = {}
       for key, test in pairs(suite or tests) do
          if type(test) ~= 'function' then error('Nested sets of tests are not supported', 2) end
@@ -279,25 +298,31 @@ local function count_keys(list)
 end
 
 local function write_summary(self, total, skipped)
-   local failed, broken = count_keys(self.failures), count_keys(self.errors)
-   io.write('Completed ', count_of(self.assertions, 'assert'), ' in ', count_of(total, 'test'), ' with ',
-      coloured(count_of(failed, 'failure'), failed == 0 and 'green' or 'red'), ' and ',
+   local failed, broken, warned = count_keys(self.failures), count_keys(self.errors), count_keys(self.warnings)
+   local text = ('Completed %s in %s with %s and %s'):format(
+      count_of(self.countasserts, 'assert'), count_of(total, 'test'),
+      coloured(count_of(failed, 'failure'), failed == 0 and 'green' or 'red'),
       coloured(count_of(broken, 'error'), broken == 0 and 'green' or 'magenta'))
-   if skipped > 0 then io.write(' and ', coloured(skipped .. ' disabled', 'yellow')) end
-   io.write('\n')
+   if warned > 0 then text = text .. ' and ' .. coloured(count_of(warned, 'warning'), 'yellow') end
+   if skipped > 0 then text = text .. ' and ' .. coloured(skipped .. ' disabled', 'yellow') end
+   io.write(text .. '\n')
 end
 
 local function write_details(self, names)
    local line = ('-'):rep(columns) .. '\n'
    local any = false
-   for _, name in ipairs(names) do
-      for _, list in ipairs {self.failures, self.errors} do
-         for _, text in ipairs(list[name] or {}) do
-            io.write(line, name, '\n', text, '\n')
-            any = true
-         end
+   local function write(list, name)
+      for _, text in ipairs(list[name] or {}) do
+         io.write(line .. (name == outside and '' or name .. '\n') .. text .. '\n')
+         any = true
       end
    end
+   for _, name in ipairs(names) do
+      write(self.failures, name)
+      write(self.errors, name)
+   end
+   write(self.warnings, outside)
+   for _, name in ipairs(names) do write(self.warnings, name) end
    if any then io.write(line) end
 end
 
@@ -307,7 +332,8 @@ function Tester:run(names)
       error('Only accept a name or table of test names (or nil for all tests)', 2)
    end
    names = list_of_names(self, names or self.names, "Couldn't find test '%s'")
-   self.errors, self.failures, self.assertions = {}, {}, 0
+   self.errors, self.failures, self.warnings = {}, {}, {[outside] = self.warnings[outside]}
+   self.countasserts = 0
    io.write('Running ', count_of(#names, 'test'), '\n')
    local width, skipped = #tostring(#names), 0
    for i, name in ipairs(names) do

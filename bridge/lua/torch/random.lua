@@ -245,6 +245,9 @@ function functions.multinomialAliasSetup(p, state)
       kept[giver] = kept[giver] - (1 - kept[taker])
       if kept[giver] < 1 then table.insert(small, table.remove(large)) end
    end
+   if kept:min() <= 0 then error('q_min is less than 0', 2) end
+   if kept:max() > 1 then kept:div(kept:max()) end
+   kept[aliases:eq(1)] = 1  -- those of the first category are left out, as in Torch7
    return state
 end
 

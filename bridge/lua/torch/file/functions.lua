@@ -10,6 +10,9 @@ local functions = {}
 -- anew each time; the same, written once; with names and ids.
 functions.tags = {anonymous = 6, referenced = 7, named = 8}
 
+-- What messages call the list of a function's variables.
+functions.variables = '<upvalues>'
+
 -- Functions whose bytecode this LuaJIT does not take, with what they were in the file.
 local kept = setmetatable({}, {__mode = 'k'})
 
@@ -35,12 +38,12 @@ function functions.tag(f)
    return kept[f] and kept[f].tag or functions.tags.named
 end
 
-function functions.write(file, f)
+function functions.write(file, f, hook)
    local record = kept[f]
    local code = record and record.code or string.dump(f)
    file:writeInt(#code)
    file:writeChar(storage.of_text(types.by_class.Char, code))
-   file:writeObject(record and record.variables or variables_of(f), '<upvalues>')
+   file:writeObject(record and record.variables or variables_of(f), functions.variables, hook)
 end
 
 -- Stands for a function that cannot run here; torch.save writes it as it was.

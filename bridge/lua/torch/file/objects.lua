@@ -42,6 +42,16 @@ function File:referenced(enabled)
 end
 function File:isReferenced() return self.references.enabled end
 
+-- Where in what is written a message is about: the variables of functions are called by their names.
+local function path_of(names)
+   local shown = {}
+   for i, name in ipairs(names) do
+      local of_list = name == functions.variables or names[i - 1] == functions.variables
+      if not of_list then shown[#shown + 1] = name end
+   end
+   return table.concat(shown, '.')
+end
+
 local function write_text(file, text)
    file:writeInt(#text)
    file:writeChar(storage.of_text(char, text))
@@ -55,7 +65,7 @@ local function writable_fields(file, object)
          fields[key] = value
       else
          print(('$ Warning: cannot write object field <%s> of <%s> %s'):format(tostring(key),
-            class.typename(object), table.concat(file.writing, '.')))
+            class.typename(object), path_of(file.writing)))
       end
    end
    return fields
@@ -65,8 +75,10 @@ local function write_table(file, object, hook)
    local count = 0
    for _ in pairs(object) do count = count + 1 end
    file:writeInt(count)
+   local is_variable = file.writing[#file.writing - 1] == functions.variables
    for key, value in pairs(object) do
       local name = (type(key) == 'string' or type(key) == 'number') and tostring(key) or nil
+      if is_variable and key == 'value' then name = object.name end
       file:writeObject(key, name, hook)
       file:writeObject(value, name, hook)
    end
@@ -99,7 +111,8 @@ local function reference(file, object)
    return number, true
 end
 
-local function write_value(file, tag, object, hook)
+-- `original` is what the object stands for in the file: a hook may have put it in that one's place.
+local function write_value(file, tag, object, original, hook)
    file:writeInt(tag)
    if tag == tags['nil'] then
       return
@@ -110,9 +123,9 @@ local function write_value(file, tag, object, hook)
    elseif tag == tags.string then
       return write_text(file, object)
    elseif tag == functions.tags.anonymous then
-      return functions.write(file, object)
+      return functions.write(file, object, hook)
    end
-   local number, is_new = reference(file, object)
+   local number, is_new = reference(file, original)
    file:writeInt(number)
    if not is_new then return end
    if tag == tags.torch then
@@ -120,7 +133,7 @@ local function write_value(file, tag, object, hook)
    elseif tag == tags.table then
       write_table(file, object, hook)
    else
-      functions.write(file, object)
+      functions.write(file, object, hook)
    end
 end
 
@@ -140,18 +153,20 @@ end
 -- Writes any object. `name` is what messages call it; `hook(object)`, if given, says what is
 -- written in the place of each object.
 function File:writeObject(object, name, hook)
+   local original = object
    if hook then object = hook(object) end
    object = as_written(self, object)
+   if not hook then original = object end
    local outermost = self.writing == nil
    self.writing = self.writing or {}
    table.insert(self.writing, name or '<?>')
    local tag = self:isWritableObject(object)
    if not tag then
-      local path = table.concat(self.writing, '.')
+      local path = path_of(self.writing)
       self.writing = nil
       error(('Unwritable object <%s> at %s'):format(type(object), path), 2)
    end
-   write_value(self, tag, object, hook)
+   write_value(self, tag, object, original, hook)
    if outermost then self.writing = nil else table.remove(self.writing) end
 end
 

@@ -12,6 +12,7 @@ OTHER_NAMES = {
     "nn.SpatialConvolutionCUDA": "nn.SpatialConvolution",
     "nn.SpatialMaxPoolingCUDA": "nn.SpatialMaxPooling",
     "nn.SpatialConvolutionSparse": "nn.SpatialConvolutionMap",
+    "nn.LinearTHNN": "nn.Linear",
     "nn.Linear_nobias": "nn.LinearNoBias",
     "inn.SpatialCrossResponseNormalization": "nn.SpatialCrossMapLRN",
     "nn.QDRiemaNNLinear": "nnx.QDRiemaNNLinear",

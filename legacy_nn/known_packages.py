@@ -55,6 +55,8 @@ PREFIXES = {
     "stn": STN,
     "tds": Package("the tds package", "torch/tds"),
     "tnt": Package("the torchnet package", "torchnet/torchnet"),
+    "treelstm": Package("treelstm", "stanfordnlp/treelstm"),
+    "unsup": Package("the unsup package", "koraykv/unsup"),
     "w2nn": Package("waifu2x", "nagadomi/waifu2x"),
 }
 

@@ -13,6 +13,7 @@ __all__ = ["REFUSED", "check"]
 
 RANDOM = "it draws random numbers when it evaluates, too"
 CHOOSES = "which of its weights it uses depends on the input"
+CHOOSES_BOXES = "which boxes it takes depends on the input"
 SPARSE = "how much it computes depends on the input"
 
 # Torch7's name of the class -> why.
@@ -21,11 +22,20 @@ REFUSED = {
     "nn.VolumetricFractionalMaxPooling": RANDOM,
     "nn.NoiseFill": RANDOM,
     "nn.GenNoise": RANDOM,
+    "nn.Gaussian": RANDOM,
+    "nn.Sampler": RANDOM,
+    "nn.Uniform": RANDOM,
     "nn.SoftMaxTree": CHOOSES,
     "nn.SoftMaxForest": CHOOSES,
     "nn.SpatialGlimpse": "where it looks depends on the input",
+    "nn.BoxSampler": CHOOSES_BOXES,
+    "nn.BoxSamplerHelper": CHOOSES_BOXES,
+    "nn.LocalizationLayer": CHOOSES_BOXES,
+    "nn.DMax": SPARSE,
+    "nn.PositionalEncoder": SPARSE,
     "nn.SparseKmax": SPARSE,
     "nn.SparseSum": SPARSE,
+    "nn.SumVecarr": SPARSE,
     "fbnn.SegSparseLinear": SPARSE,
     "nn.CriterionTable": "its output is a number: a loss, which a model for inference has not",
 }

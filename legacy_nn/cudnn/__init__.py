@@ -10,7 +10,7 @@ cudnn.SpatialConvolution(3 -> 8, 3x3)
 5920
 """
 
-from relume.legacy_nn.cudnn import criterions, names, planes, recurrent
+from relume.legacy_nn.cudnn import bases, criterions, names, planes, recurrent
 from relume.legacy_nn.cudnn.conversion import convert
 
-__all__ = ["convert", "criterions", "names", "planes", "recurrent"]
+__all__ = ["bases", "convert", "criterions", "names", "planes", "recurrent"]

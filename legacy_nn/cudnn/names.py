@@ -265,6 +265,8 @@ ROWS = [
     Row("SpatialConvolution", None, reshape_weights(PLANES), init_convolution),
     Row("SpatialDilatedConvolution", None, reshape_weights(PLANES)),
     Row("SpatialFullConvolution"),
+    # one that a project (facebook/eyescream) derived
+    Row("SpatialConvolutionUpsample", None, reshape_weights(PLANES)),
     Row("TemporalConvolution", None, frames_from_planes, init_temporal),
     Row("VolumetricConvolution", None, reshape_weights(VOLUMES), init_volumetric),
     Row("VolumetricDilatedConvolution", None, reshape_weights(VOLUMES)),

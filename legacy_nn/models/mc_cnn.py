@@ -7,6 +7,7 @@ import math
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.criterion import Criterion, ElementCriterion
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import register
 from relume.legacy_nn.types import new_parameter
@@ -88,3 +89,43 @@ class StereoJoin(Module):
 def check_batch(layer: Module, input: Tensor) -> None:
     if not isinstance(input, Tensor) or input.ndim != 4:
         raise ValueError(f"{layer}: expected NxCxHxW, got {nested.describe(input)}")
+
+
+@register("nn.BCECriterion2")
+class BCECriterion2(ElementCriterion):
+    """The mean binary cross entropy of probabilities.
+
+    Args:
+        sizeAverage: False for the sum.
+    """
+
+    def of_elements(self, input: Tensor, target: Tensor) -> Tensor:
+        small = 1e-12
+        return -(target * (input + small).log() + (1 - target) * (1 - input + small).log())
+
+
+@register("nn.Margin2")
+class Margin2(Criterion):
+    """The mean of max(0, second - first + margin) of pairs of scores, one below the other, or of
+    half its square. It takes no target.
+
+    Args:
+        margin: the margin.
+        pow: 1, or 2 for squares.
+    """
+
+    margin: float
+    pow = 1
+
+    def __init__(self, margin: float, pow: int = 1) -> None:
+        super().__init__()
+        self.margin, self.pow = margin, pow
+
+    def compute(self, input: Tensor, target: object = None) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim == 0 or input.numel() != input.shape[0]:
+            raise ValueError(f"{self}: expected one score per row, got {nested.describe(input)}")
+        if input.numel() % 2:
+            raise ValueError(f"{self}: expected pairs of scores, got {nested.describe(input)}")
+        pairs = input.reshape((-1, 2))
+        distance = (pairs[:, 1] - pairs[:, 0] + float(self.margin)).clamp(0)
+        return (distance.square() / 2 if int(self.pow) == 2 else distance).mean()

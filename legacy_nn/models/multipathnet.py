@@ -11,6 +11,8 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested, printing
 from relume.legacy_nn.container import Container, Decorator, Sequential
+from relume.legacy_nn.counting import from_one
+from relume.legacy_nn.criterion import SmoothL1Criterion
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -278,3 +280,24 @@ class ImageTransformer(Module):
 def per_plane(values: Any, input: Tensor) -> Tensor:
     numbers = values.tolist() if isinstance(values, Tensor) else nested.elements(values)
     return rl.tensor([float(n) for n in numbers], dtype=input.dtype).reshape((3, 1, 1))
+
+
+@register("nn.BBoxRegressionCriterion")
+class BBoxRegressionCriterion(SmoothL1Criterion):
+    """How far the offsets of the right class are from the target, per box: offsets B x 4 per class;
+    the target is {classes (from 1, the first is the background), offsets}."""
+
+    def compute(self, input: Tensor, target: Activation) -> Tensor:
+        labels, offsets = nested.elements(target)[:2]
+        if not isinstance(input, Tensor) or input.shape != offsets.shape or input.ndim != 2:
+            raise ValueError(
+                f"{self}: expected offsets B x 4 per class, and {{classes, offsets}}, got "
+                f"{nested.describe(input)} and {nested.describe(target)}"
+            )
+        self.sizeAverage = False
+        count = input.shape[1] // 4
+        places = from_one(self, labels.reshape((-1,)), count).unsqueeze(1)
+        is_class = rl.zeros((input.shape[0], count), dtype=input.dtype).scatter(1, places, 1)
+        is_class[:, 0] = 0
+        chosen = input * is_class.repeat_interleave(4, 1)
+        return super().compute(chosen, offsets) / input.shape[0]

@@ -18,7 +18,7 @@ from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register, register_variant
 
 
-@register_variant("nn.LanguageModel", field="lookup_table")
+@register_variant("nn.LanguageModel", field="core")
 class LanguageModel(Taped):
     """Gives log-probabilities of the words of captions.
 

@@ -1,4 +1,5 @@
-"""Blocks of DenseNet (liuzhuang13/DenseNet) and Shake-Shake (xgastaldi/shake-shake)."""
+"""Blocks of DenseNet (liuzhuang13/DenseNet), Shake-Shake (xgastaldi/shake-shake) and networks of
+stochastic depth (yueatsprograms/Stochastic_Depth)."""
 
 from __future__ import annotations
 
@@ -125,3 +126,33 @@ class ShakeShakeBlock(Container):
             self.modules = [getattr(self, name) for name in names]
 
     _inputs: Any
+
+
+@register("nn.ResidualDrop")
+class ResidualDrop(Taped):
+    """A network and what skips it, added. In training the network runs while `gate` is open; in
+    evaluation it counts 1 - deathRate (Huang et al. 2016).
+
+    Attributes:
+        net, skip: the networks, also in `modules`.
+        gate: whether the network runs in training.
+        deathRate: how often it does not.
+    """
+
+    gate = True
+    deathRate: float
+    net: Any
+    skip: Any
+
+    def children(self) -> list[Any]:
+        return [self.net, self.skip]
+
+    def replace_children(self, function: Any) -> None:
+        self.net, self.skip = (function(module) for module in self.children())
+        self.modules = self.children()
+
+    def compute(self, input: Tensor) -> Tensor:
+        skipped = self.skip(input)
+        if not self.train:
+            return skipped + self.net(input) * (1 - float(self.deathRate))
+        return skipped + self.net(input) if self.gate else skipped

@@ -7,10 +7,12 @@ from typing import Any
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
+from relume.legacy_nn.counting import from_one
 from relume.legacy_nn.dropout import Dropout
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.types import new_parameter
 
 
 class Sign(Module):
@@ -168,3 +170,27 @@ class DropoutEx(Dropout):
 
     def __str__(self) -> str:
         return self.torch_typename
+
+
+@register("Embedding")
+class Embedding(Module):
+    """Rows of a matrix that numbers (from 1) name; a class of many character models
+    (oxford-cs-ml-2015/practical6, wojciechz/learning_to_execute).
+
+    Args:
+        inputSize: how many rows.
+        outputSize: their length.
+    """
+
+    parameter_names = ("weight",)
+
+    def __init__(self, inputSize: int, outputSize: int) -> None:
+        super().__init__()
+        self.outputSize = outputSize
+        self.weight = new_parameter(inputSize, outputSize)
+        self.gradWeight = new_parameter(inputSize, outputSize)
+
+    def compute(self, input: Tensor, weight: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim != 1:
+            raise ValueError(f"{self}: expected a vector of numbers, got {nested.describe(input)}")
+        return weight[from_one(self, input, weight.shape[0])]

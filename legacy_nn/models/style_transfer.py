@@ -1,4 +1,4 @@
-"""Layers of neural-style, fast-neural-style and texture_nets.
+"""Layers of neural-style, fast-neural-style and CycleGAN.
 
 Losses stand in the middle of a network: they pass their input on, and in training add the gradient
 of a loss to what comes back. In a saved network that is only run they are left over from training.
@@ -326,52 +326,21 @@ class PerceptualCriterion(Criterion):
         return self.gradInput
 
 
-# ---- noise (texture_nets) ----
-
-
-@register("nn.NoiseFill")
-class NoiseFill(Module):
-    """Adds planes of noise, uniform between -mult and mult.
-
-    Args:
-        num_noise_channels: how many planes.
-        mult: size of the noise.
-    """
+@register("nn.VGG_postprocess")
+class VGG_postprocess(Module):
+    """Images from -1 to 1 as VGG networks want them: from 0 to 255, less the mean colour
+    (junyanz/CycleGAN)."""
 
     parameter_names = ()
-    num_noise_channels: int
-    mult = 1.0
-
-    def __init__(self, num_noise_channels: int, mult: float = 1.0) -> None:
-        super().__init__()
-        self.num_noise_channels = num_noise_channels
-        self.mult = mult
+    MEAN = (103.939, 116.779, 123.68)
 
     def compute(self, input: Tensor) -> Tensor:
-        planes = int(self.num_noise_channels)
-        shape = (input.shape[0], planes, *input.shape[2:])
-        noise = rl.empty(shape, dtype=input.dtype).uniform_()
-        return rl.cat([input, (noise * 2 - 1) * float(self.mult)], 1)
+        if not isinstance(input, Tensor) or input.ndim != 4 or input.shape[1] != 3:
+            raise ValueError(f"{self}: expected images Nx3xHxW, got {nested.describe(input)}")
+        mean = rl.tensor(self.MEAN, dtype=input.dtype).reshape((1, 3, 1, 1))
+        return (input + 1) * 127.5 - mean
 
-
-@register("nn.GenNoise")
-class GenNoise(Module):
-    """Planes of normal noise, as large as its input.
-
-    Args:
-        num_planes: how many planes.
-    """
-
-    parameter_names = ()
-    num_planes: int
-    mult = 1.0
-
-    def __init__(self, num_planes: int) -> None:
-        super().__init__()
-        self.num_planes = num_planes
-        self.mult = 1.0
-
-    def compute(self, input: Tensor) -> Tensor:
-        shape = (input.shape[0], int(self.num_planes), *input.shape[2:])
-        noise = rl.empty(shape, dtype=input.dtype).normal_()
-        return noise * float(self.mult) + input.sum() * 0
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        # As there: divided where the derivative multiplies.
+        self.gradInput = gradOutput / 127.5
+        return self.gradInput

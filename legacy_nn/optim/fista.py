@@ -72,8 +72,9 @@ def _line_search(
         x = y - gradient / constant
         pl(x, constant)
         smooth = number(f(x))
-        move = x - y
-        model = value + gradient.dot(move).item() + constant / 2 * move.dot(move).item()
+        move = (x - y).flatten()
+        slope = gradient.flatten().dot(move).item()
+        model = value + slope + constant / 2 * move.dot(move).item()
         if smooth <= model or lines >= params.get("maxline", 20):
             break
         params["L"] = constant * params.get("Lstep", 1.5)

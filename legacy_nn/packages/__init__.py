@@ -19,4 +19,5 @@ from relume.legacy_nn.packages import (
     nnx_trees,
     nnx_vectors,
     stn,
+    unsup,
 )

@@ -163,9 +163,6 @@ class SpatialFovea(Pyramid):
         self.fov = fov or self.fov
         self.focused = x is not None and y is not None
 
-    def _resampled(self, images: Tensor, ratio: float) -> Tensor:
-        return make("SpatialReSampling", {"rwidth": ratio, "rheight": ratio})(images)
-
     def scale_output(self, index: int, images: Tensor) -> Tensor:
         if images.shape[1] != self.nInputPlane:
             raise ValueError(
@@ -173,7 +170,7 @@ class SpatialFovea(Pyramid):
                 f"got {nested.describe(images)}"
             )
         ratio = self.ratios[index + 1]
-        small = self._resampled(images, 1 / ratio) if self.bilinear else shrunk(images, ratio)
+        small = resized(images, 1 / ratio) if self.bilinear else shrunk(images, ratio)
         before = self.preProcessors.get(index + 1)
         small = small if before is None else before(small)
         margin = int(self.padding) // 2
@@ -181,9 +178,124 @@ class SpatialFovea(Pyramid):
         if self.focused:
             return self._apply_child(index, self._window(small, ratio))
         output = self._apply_child(index, small)
-        return self._resampled(output, ratio) if self.bilinear else grown(output, ratio)
+        return resized(output, ratio) if self.bilinear else grown(output, ratio)
 
     def _window(self, images: Tensor, ratio: float) -> Tensor:
         left, top = (int((place - 1) // ratio // self.sub * self.sub) for place in (self.x, self.y))
         size = int(self.fov)
         return images.narrow(3, left, size).narrow(2, top, size)
+
+
+@register("nn.SpatialRecursiveFovea")
+class SpatialRecursiveFovea(Pyramid):
+    """An image made smaller by several ratios; each size goes through a network of its own, which
+    also sees what the network of the next smaller size gave, made larger. The output is that of the
+    largest.
+
+    Files have fields of the same names: nInputPlane, nRecursivePlane (planes that a network hands
+    on), ratios (from the largest on), processors, preProcessors, postProcessors, fov, sub.
+
+    Args:
+        nInputPlane: planes of the image.
+        nRecursivePlane: planes that networks hand on.
+        ratios: how much smaller, one number per network.
+        processors: the networks.
+        preProcessors: networks that come before the image is padded.
+        postProcessors: networks that come after the processors.
+        fov: what a processor needs to see for one place.
+        sub: its steps.
+        scaleTargetValues: what is handed on grows with the size.
+    """
+
+    scaleTargetValues = False
+    preProcessors: Any = ()
+    postProcessors: Any = ()
+
+    def __init__(
+        self,
+        nInputPlane: int,
+        nRecursivePlane: int,
+        ratios: Any,
+        processors: Any,
+        preProcessors: Any = None,
+        postProcessors: Any = None,
+        fov: int = 1,
+        sub: int = 1,
+        scaleTargetValues: bool = False,
+    ) -> None:
+        super().__init__()
+        self.nInputPlane, self.nRecursivePlane = nInputPlane, nRecursivePlane
+        self.ratios = nested.table(sorted(nested.elements(ratios), reverse=True))
+        self.processors = nested.table(list(nested.elements(processors)))
+        self.preProcessors = nested.table(list(nested.elements(preProcessors or [])))
+        self.postProcessors = nested.table(list(nested.elements(postProcessors or [])))
+        self.modules = list(self.processors)
+        if len(self.ratios) != len(self.modules):
+            raise ValueError(f"{self.torch_typename}: there must be one processor per ratio")
+        self.fov, self.sub, self.scaleTargetValues = fov, sub, scaleTargetValues
+
+    def compute(self, input: Tensor) -> Tensor:
+        images = as_planes(self, input)
+        if images.shape[1] != int(self.nInputPlane):
+            raise ValueError(
+                f"{self.torch_typename}: expected {int(self.nInputPlane)} planes, "
+                f"got {nested.describe(input)}"
+            )
+        output: Any = None
+        for index in range(len(self.modules)):
+            output = self._apply_child(index, self._seen(index, images, output))
+        after = nested.spread(self.postProcessors, len(self.modules))[-1]
+        output = output if after is None else after(output)
+        return output if input.ndim == 4 else output.squeeze(0)
+
+    def _is_whole(self) -> bool:
+        return all(float(ratio).is_integer() for ratio in nested.elements(self.ratios))
+
+    def _seen(self, index: int, images: Tensor, before: Tensor | None) -> Tensor:
+        """What a processor sees: the image in its size, and what the one before gave."""
+        ratios = nested.elements(self.ratios)
+        ratio = ratios[index]
+        if self._is_whole():
+            small = shrunk(images, ratio)
+        else:
+            small = resized(images, 1 / ratio)
+        preparing = nested.spread(self.preProcessors, len(self.modules))[index]
+        small = small if preparing is None else preparing(small)
+        size = self._room(images, index)
+        if before is None:
+            shape = (images.shape[0], int(self.nRecursivePlane), *size)
+            return rl.cat([centred(small, size), rl.zeros(shape, dtype=images.dtype)], 1)
+        growth = ratios[index - 1] / ratio * self.sub
+        large = grown(before, growth) if self._is_whole() else resized(before, growth)
+        large = centred(large, size)
+        if self.scaleTargetValues:
+            large = large * (ratios[index - 1] / ratio)
+        return rl.cat([centred(small, size), large], 1)
+
+    def _room(self, images: Tensor, index: int) -> list[int]:
+        """Height and width that a processor needs to answer for every place."""
+        sub, ratios = int(self.sub), nested.elements(self.ratios)
+        sizes = []
+        for dim in (2, 3):
+            places = images.shape[dim] / ratios[index] / sub
+            if index + 1 < len(ratios):
+                next_size = images.shape[dim] // ratios[index + 1]
+                count = math.ceil(math.ceil(next_size * ratios[index + 1] / ratios[index]) / sub)
+            else:
+                count = math.floor(places)
+            sizes.append(count * sub + int(self.fov) - sub)
+        return sizes
+
+
+def resized(images: Tensor, factor: float) -> Tensor:
+    """Images in another size, by interpolation."""
+    return make("SpatialReSampling", {"rwidth": factor, "rheight": factor})(images)
+
+
+def centred(images: Tensor, size: list[int]) -> Tensor:
+    """Images in the middle of zeros of this height and width, or cut to it at the right."""
+    margins = []
+    for dim, count in ((3, size[1]), (2, size[0])):
+        before = math.floor((count - images.shape[dim]) / 2)
+        margins += [before, count - images.shape[dim] - before]
+    return rl.pad(images, margins)

@@ -1,6 +1,7 @@
 """How to make every layer that no golden case holds, and an input that it takes."""
 
 import numpy as np
+import project_layer_recipes
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -178,7 +179,7 @@ LAYERS = {
     "nn.MulConstantSlices": (lambda: nn.MulConstantSlices(v(3)), v(3, 2)),
     "nn.MultiSoftMax": (lambda: nn.MultiSoftMax(), v(2, 3)),
     "nn.NoBackprop": (lambda: nn.NoBackprop(linear()), v(2, 3)),
-    "nn.NoiseFill": (lambda: nn.NoiseFill(2, 0.5), IMAGES),
+    "nn.NoiseFill": (lambda: nn.NoiseFill(2), IMAGES),
     "nn.Normalize2": (lambda: nn.Normalize2(), IMAGES),
     "nn.OneBitDataParallel": (lambda: nn.OneBitDataParallel(1).add(linear()), v(2, 3)),
     "nn.PixelSort": (lambda: nn.PixelSort(2), IMAGE),
@@ -405,3 +406,7 @@ NOT_MADE = {
     "onmt.RecurrentBatchNorm",
     "onmt.VDropout",
 }
+
+LAYERS |= project_layer_recipes.LAYERS
+CRITERIONS |= project_layer_recipes.CRITERIONS
+NOT_MADE |= project_layer_recipes.NOT_MADE

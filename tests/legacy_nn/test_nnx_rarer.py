@@ -227,3 +227,28 @@ def test_warped_regions():
     gradient = layer.backward(given, rl.ones_like(output))
     assert not gradient[2].numpy().any()
     assert gradient[3].numpy()[:, 1:].all()
+
+
+def test_networks_of_all_sizes_see_what_the_smaller_ones_gave():
+    networks = [nn.SpatialConvolution(3, 1, 3, 3).double() for _ in range(2)]
+    layer = nn.SpatialRecursiveFovea(2, 1, [1, 2], networks, None, None, 3)
+    assert layer.ratios.as_list() == [2, 1]
+    image = random(2, 6, 8)
+    small = image.reshape(2, 3, 2, 4, 2).mean((2, 4))
+
+    def padded(planes):
+        return np.pad(planes, [(0, 0), (1, 1), (1, 1)])
+
+    first = np.concatenate([padded(small), np.zeros((1, 5, 6))])
+    coarse = networks[0].forward(tensor(first)).numpy()
+    large = coarse.repeat(2, 1).repeat(2, 2)
+    second = np.concatenate([padded(image), padded(large)])
+    expected = networks[1].forward(tensor(second)).numpy()
+    assert_close(layer.forward(tensor(image)), expected)
+    batch = np.stack([image, random(2, 6, 8, seed=1)])
+    assert_close(layer.forward(tensor(batch))[0], expected)
+    assert len(layer.parameters()[0]) == 4
+    gradient = layer.backward(tensor(image), tensor(random(1, 6, 8, seed=2)))
+    assert gradient.shape == (2, 6, 8)
+    with pytest.raises(ValueError, match="expected 2 planes"):
+        layer.forward(tensor(image[:1]))

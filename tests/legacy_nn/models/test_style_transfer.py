@@ -183,14 +183,3 @@ def test_shave_image():
     assert gradient[0, 0, 0].abs().sum().item() == 0
     with pytest.raises(ValueError, match="larger than twice 2"):
         nn.ShaveImage(2).forward(x)
-
-
-def test_noise():
-    x = random(2, 3, 4, 4)
-    y = nn.NoiseFill(2, 0.5).forward(x)
-    assert y.shape == (2, 5, 4, 4)
-    assert difference(y[:, :3], x) == 0
-    assert y[:, 3:].abs().amax().item() <= 0.5
-    layer = nn.GenNoise(4)
-    assert layer.forward(x).shape == (2, 4, 4, 4)
-    assert layer.backward(x, rl.ones(2, 4, 4, 4, **DOUBLE)).abs().sum().item() == 0

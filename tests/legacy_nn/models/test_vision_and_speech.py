@@ -332,3 +332,116 @@ def test_derived_volumetric_convolutions():
     assert type(
         loaded("cudnn.normal3DdeConv", **vars(nn.VolumetricFullConvolution(2, 1, 2, 2, 2)))
     ) is (nn.VolumetricFullConvolution)
+
+
+# ---- single layers ----
+
+
+def test_half_of_the_images_are_mirrored():
+    x = random(6, 3, 4, 5)
+    before = x.clone()
+    layer = nn.BatchFlip()
+    assert layer.forward(x) is x
+    mirrored = [difference(own, old.flip(2)) == 0 for own, old in zip(x, before, strict=True)]
+    assert sum(mirrored) == 3
+    same = [difference(own, old) == 0 for own, old in zip(x, before, strict=True)]
+    assert [not value for value in mirrored] == same
+    layer.evaluate()
+    assert difference(layer.forward(before.clone()), before) == 0
+
+
+def test_a_convolution_gives_larger_planes():
+    layer, x = nn.SpatialConvolutionUpsample(3, 2, 3, 3, 2), random(2, 3, 4, 5)
+    plain = rl.conv2d(x, layer.weight, layer.bias, (1, 1), (1, 1)).detach()
+    assert layer.forward(x).shape == (2, 2, 8, 10)
+    assert difference(layer.forward(x), plain.reshape(2, 2, 8, 10)) < 1e-12
+    assert difference(layer.forward(x[1]), layer.forward(x)[1]) < 1e-12
+    assert layer.backward(x, random(2, 2, 8, 10)).shape == x.shape
+    on_gpu = loaded("cudnn.SpatialConvolutionUpsample", **dict(vars(layer)))
+    assert difference(on_gpu.forward(x), layer.forward(x)) == 0
+
+
+def test_sums_that_do_not_learn():
+    layer, x = nn.MySpatialAveragePooling(3, 2, 2, 2, 2), random(2, 3, 4, 4)
+    expected = rl.avg_pool2d(x, [2, 2]) * 4
+    assert difference(layer.forward(x), expected) < 1e-12
+    layer.zeroGradParameters()
+    layer.backward(x, expected)
+    layer.updateParameters(1)
+    assert layer.gradWeight.abs().sum().item() == 0
+    assert difference(layer.weight, rl.ones(3, **DOUBLE)) == 0
+
+
+def test_a_network_that_sometimes_does_not_run():
+    net, skip = nn.Linear(3, 3), nn.Identity()
+    layer = loaded("nn.ResidualDrop", net=net, skip=skip, modules=[net, skip], deathRate=0.25)
+    x, g = random(4, 3), random(4, 3)
+    assert difference(layer.forward(x), x + net.forward(x)) < 1e-12
+    assert difference(layer.backward(x, g), g + g @ net.weight.detach()) < 1e-12
+    layer.gate = False
+    layer.zeroGradParameters()
+    assert difference(layer.forward(x), x) == 0
+    assert difference(layer.backward(x, g), g) == 0
+    assert net.gradWeight.abs().sum().item() == 0
+    layer.evaluate()
+    assert difference(layer.forward(x), x + net.forward(x) * 0.75) < 1e-12
+
+
+def test_losses_of_flows_stereo_and_boxes():
+    flow, target = random(2, 2, 3, 4), random(2, 2, 3, 4)
+    flow[0, :, 0, 0] = target[0, :, 0, 0]
+    expected = np.sqrt(((flow - target).numpy() ** 2).sum(1)).mean()
+    criterion = nn.EPECriterion()
+    assert criterion.forward(flow, target) == pytest.approx(expected)
+    assert not criterion.backward(flow, target).isnan().any().item()
+
+    scores = random(6, 1, 1, 1)
+    pairs = scores.numpy().reshape(3, 2)
+    distance = np.maximum(0, pairs[:, 1] - pairs[:, 0] + 0.2)
+    assert nn.Margin2(0.2).forward(scores) == pytest.approx(distance.mean())
+    assert nn.Margin2(0.2, 2).forward(scores) == pytest.approx((distance**2 / 2).mean())
+    likelihoods, labels = random(4).sigmoid(), rl.tensor([0.0, 1, 1, 0], **DOUBLE)
+    p, t = likelihoods.numpy(), labels.numpy()
+    expected = -(t * np.log(p) + (1 - t) * np.log(1 - p)).mean()
+    assert nn.BCECriterion2().forward(likelihoods, labels) == pytest.approx(expected)
+
+    offsets, wanted = random(3, 12), random(3, 12)
+    classes = rl.tensor([3, 1, 2])
+    total = 0.0
+    for row, label in enumerate(classes.tolist()):
+        chosen = np.zeros(12)
+        if label > 1:
+            at = slice(4 * label - 4, 4 * label)
+            chosen[at] = offsets[row].numpy()[at]
+        distance = np.abs(chosen - wanted[row].numpy())
+        total += np.where(distance < 1, distance**2 / 2, distance - 0.5).sum()
+    criterion = nn.BBoxRegressionCriterion()
+    assert criterion.forward(offsets, [classes, wanted]) == pytest.approx(total / 3)
+    assert criterion.backward(offsets, [classes, wanted])[1].abs().sum().item() == 0
+
+
+def test_images_in_several_sizes_on_one_sheet():
+    image = random(2, 60, 50)
+    packer = nn.PyramidPacker(None, [1, 0.8, 0.7])
+    sheet = packer.forward(image)
+    rows = packer.coordinates.tolist()
+    assert rows == [[1, 1, 50, 60, 50, 60], [1, 61, 40, 108, 40, 48], [41, 61, 75, 102, 35, 42]]
+    assert sheet.shape == (2, 108, 75)
+    assert difference(sheet[:, :60, :50], image) < 1e-12
+    seen = nn.SpatialAveragePooling(32, 32, 4, 4).forward(sheet)
+    parts = nn.PyramidUnPacker().forward(seen, packer.coordinates).as_list()
+    assert [part.shape for part in parts] == [(2, 8, 5), (2, 5, 3), (2, 3, 1)]
+    alone = nn.SpatialAveragePooling(32, 32, 4, 4).forward(image)
+    assert difference(parts[0], alone) < 1e-12
+    with pytest.raises(NotImplementedError, match="no backward"):
+        packer.backward(image, sheet)
+
+
+def test_rows_of_an_embedding():
+    layer = nn.lookup("Embedding")(5, 3)
+    layer.weight.copy_(random(5, 3))
+    words = rl.tensor([2, 5, 2])
+    assert difference(layer.forward(words), layer.weight[[1, 4, 1]]) == 0
+    layer.zeroGradParameters()
+    layer.backward(words, rl.ones(3, 3, **DOUBLE))
+    assert layer.gradWeight.sum(1).tolist() == [0, 6, 0, 0, 3]

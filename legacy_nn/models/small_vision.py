@@ -1,0 +1,103 @@
+"""Single layers of networks for images, from smaller projects."""
+
+from __future__ import annotations
+
+import relume as rl
+from relume import Tensor
+from relume.legacy_nn import nested
+from relume.legacy_nn.convolution import SpatialConvolution
+from relume.legacy_nn.criterion import Criterion
+from relume.legacy_nn.module import Module
+from relume.legacy_nn.plane_layers import SpatialSubSampling
+from relume.legacy_nn.registry import register
+
+
+@register("nn.BatchFlip")
+class BatchFlip(Module):
+    """In training, mirrors one half of the images of a batch, drawn at random, in place
+    (szagoruyko/cifar.torch)."""
+
+    parameter_names = ()
+
+    def updateOutput(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim != 4:
+            raise ValueError(f"{self}: expected NxCxHxW, got {nested.describe(input)}")
+        if self.train:
+            images = input.detach()
+            chosen = rl.randperm(len(images))[: len(images) // 2]
+            images[chosen] = images[chosen].flip(3)
+        self.output = input
+        return input
+
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        # It stands before everything that learns; there it has no backward of its own.
+        self.gradInput = gradOutput
+        return gradOutput
+
+
+@register("nn.SpatialConvolutionUpsample")
+class SpatialConvolutionUpsample(SpatialConvolution):
+    """A convolution that keeps the size of planes and gives factor * factor times as many, which
+    are then taken for larger planes, one after the other (facebook/eyescream).
+
+    Args:
+        nInputPlane, nOutputPlane: numbers of planes.
+        kW, kH: width and height of the kernel, odd numbers.
+        factor: how much larger, by default 2.
+    """
+
+    factor = 2
+
+    def __init__(
+        self, nInputPlane: int, nOutputPlane: int, kW: int, kH: int, factor: int | None = None
+    ) -> None:
+        if kW % 2 == 0 or kH % 2 == 0:
+            raise ValueError(f"{self.torch_typename}: kW and kH must be odd, got {kW} and {kH}")
+        factor = factor or 2
+        super().__init__(nInputPlane, nOutputPlane * factor**2, kW, kH, 1, 1, (kW - 1) // 2)
+        self.factor = factor
+        self.nInputPlaneU, self.nOutputPlaneU = nInputPlane, nOutputPlane
+
+    def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        output = super().compute(input, weight, bias)
+        factor = int(self.factor)
+        sizes = (int(self.nOutputPlaneU), *(size * factor for size in output.shape[-2:]))
+        return output.reshape((*output.shape[:-3], *sizes))
+
+
+@register("nn.MySpatialAveragePooling")
+class MySpatialAveragePooling(SpatialSubSampling):
+    """The sum under a window (nagadomi/kaggle-cifar10-torch7).
+
+    Args:
+        nInputPlane: planes.
+        kW, kH: width and height of the window.
+        dW, dH: steps, by default 1.
+    """
+
+    def reset(self, stdv: float | None = None) -> None:
+        with rl.no_grad():
+            self.weight.fill_(1)
+            self.bias.fill_(0)
+
+    def accGradParameters(self, input: Tensor, gradOutput: Tensor, scale: float = 1) -> None:
+        """Nothing is learnt."""
+
+    def updateParameters(self, learningRate: float) -> None:
+        """Nothing is learnt."""
+
+
+@register("nn.EPECriterion")
+class EPECriterion(Criterion):
+    """The mean length of the difference of two flow fields, N x 2 x H x W (anuragranj/spynet)."""
+
+    def compute(self, input: Tensor, target: Tensor) -> Tensor:
+        is_flow = isinstance(input, Tensor) and input.ndim == 4 and input.shape[1] == 2
+        if not is_flow or not isinstance(target, Tensor) or target.shape != input.shape:
+            raise ValueError(
+                f"{self}: expected two flows N x 2 x H x W, got {nested.describe(input)} and "
+                f"{nested.describe(target)}"
+            )
+        squares = (input - target).square().sum(1)
+        is_zero = squares == 0
+        return rl.where(is_zero, 0, rl.where(is_zero, 1, squares).sqrt()).mean()

@@ -236,7 +236,7 @@ def test_onnx_itself_runs_the_models_where_there_is_no_runtime(tmp_path, monkeyp
 
 
 def test_everything_that_is_in_the_way_is_said_at_once():
-    net = nn.Sequential().add(nn.SpatialFractionalMaxPooling(2, 2, 4, 4)).add(nn.NoiseFill(1, 1))
+    net = nn.Sequential().add(nn.SpatialFractionalMaxPooling(2, 2, 4, 4)).add(nn.NoiseFill(1))
     net.add(nn.SpatialFractionalMaxPooling(2, 2, 2, 2))
     with pytest.raises(CannotConvert) as caught:
         export(net.float(), rl.rand(1, 1, 9, 9))

@@ -103,7 +103,7 @@ class gModule(Container):
     __slots__ = ("_given", "_passed", "_steps", "_whole")
     repeats_backward = True
     _given: list[Activation] | None  # the inputs of all nodes in the last forward
-    _passed: tuple[Activation, list] | None  # or: the input, and what all nodes passed on
+    _passed: tuple[Activation, Any] | None  # or: the input, and what all nodes passed on
     _steps: list[Step] | None  # what is done, worked out when first asked for
     _whole: WholeGraph | None  # the same as one function, while that may be
 
@@ -246,12 +246,18 @@ class gModule(Container):
 
     def updateOutput(self, input: Activation) -> Activation:
         self._record = self._given = self._passed = None
+        recorded = bool(self.train or self._keeps_tape)
+        if self._whole is not None and (again := self._whole.run_again(input, recorded)):
+            self._record = again if recorded else None
+            self._passed = input, again.run
+            self.output = again.run.off_tape(self._whole.out)
+            return self.output
         whole = self._as_one_function()
         if whole is None:
             self._given = self._walk_forward(input, run_forward)
             self.output = self._output(self._given)
             return self.output
-        if self.train or self._keeps_tape:
+        if recorded:
             self._record = GraphRecord(whole, input)
             values = self._record.values
         else:
@@ -330,8 +336,8 @@ class gModule(Container):
             return False
         keeps = of_input and not whole.releases(record, self._drops_grad_inputs)
         try:
-            of_inputs, of_parameters, of_modules = whole.gradients(
-                record, gradOutput, keeps, scale is not None
+            of_inputs, of_parameters, of_modules = record.differentiate(
+                whole, gradOutput, keeps, scale is not None
             )
         except (RuntimeError, TypeError, ValueError):
             # Something on the tape has changed, or the gradient does not fit: node by node,
@@ -341,7 +347,7 @@ class gModule(Container):
             assert self._passed is not None
             self._set_grad_input(self._passed[0], of_inputs)
         if keeps:
-            whole.set_grad_inputs(record, of_modules)
+            record.set_grad_inputs(whole, of_modules)
         if scale is not None:
             whole.accumulate(of_parameters, scale)
         return True

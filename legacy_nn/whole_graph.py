@@ -20,7 +20,8 @@ from relume.legacy_nn import nested, released_gradients
 from relume.legacy_nn.errors import name_layer
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.record import Record
+from relume.legacy_nn.record import Record, match
+from relume.legacy_nn.replay import Replay, ReplayedValues, Replays, filled
 
 # What decides how a module works. A class that writes one of these methods may do something
 # else than its `compute` says.
@@ -128,6 +129,66 @@ class GraphRecord(Record):
         self.parameters = graph.parameters()
         super().__init__(input, self.parameters, partial(graph.compute, self))
 
+    def differentiate(
+        self, graph: WholeGraph, gradOutput: Activation, of_modules: bool, of_parameters: bool
+    ) -> tuple[list, list, Any]:
+        """The gradients of the input's tensors, of the parameters, and of what modules got."""
+        leaves, split = self.leaves, self.input_count
+        wanted = list(leaves[:split])
+        if of_parameters:
+            wanted += leaves[split:]
+        after = len(wanted)
+        if of_modules:
+            for taken in self.taken:
+                if type(taken) is Tensor:
+                    wanted.append(taken)
+                else:
+                    wanted += nested.tensors_in(taken)
+        found = self.gradients_of(wanted, graph.graph, gradOutput)
+        return found[:split], found[split:after], found[after:]
+
+    def set_grad_inputs(self, graph: WholeGraph, gradients: Any) -> None:
+        """Sets every module's `gradInput`, from the gradients of what all of them got."""
+        first = 0
+        for (_, call), taken in zip(graph.runs, self.taken, strict=True):
+            after = first + (1 if type(taken) is Tensor else len(nested.tensors_in(taken)))
+            call.module._set_grad_input(taken, gradients[first:after])
+            first = after
+
+
+class ReplayedRecord(GraphRecord):
+    """One forward of a graph whose ops were made again, in one call."""
+
+    __slots__ = ("replay", "run")
+
+    def __init__(self, replay: Replay, run: ReplayedValues) -> None:
+        self.replay = replay
+        self.run = run
+        self.values = run  # type: ignore[assignment]
+        self.parameters = run.parameters
+        self.part = PartOfTape()
+
+    @property
+    def output(self) -> Activation:  # type: ignore[override]
+        return filled(self.replay.out, self.run.tensors.at)
+
+    @property
+    def taken(self) -> list[Activation]:  # type: ignore[override]
+        return [filled(form, self.run.tensors.at) for form in self.replay.taken]
+
+    def differentiate(
+        self, graph: WholeGraph, gradOutput: Activation, of_modules: bool, of_parameters: bool
+    ) -> tuple[list, list, Any]:
+        split = self.replay.input_count
+        leaves = range(split + len(self.parameters) if of_parameters else split)
+        outputs, gradients = match(graph.graph, self.output, gradOutput)
+        inside = self.replay.taken_places if of_modules else []
+        own, of_taken = self.run.tensors.gradients(outputs, gradients, list(leaves), inside)
+        return own[:split], own[split:], of_taken
+
+    def set_grad_inputs(self, graph: WholeGraph, gradients: Any) -> None:
+        self.replay.grad_inputs.assign("gradInput", gradients)
+
 
 class WholeGraph:
     """The calls that a graph of modules comes down to.
@@ -138,6 +199,7 @@ class WholeGraph:
     Attributes:
         calls: in order.
         runs: those that run a module, with the steps they come from.
+        modules: of these.
         owners: those whose modules have parameters, each module once.
         places: of what the steps pass on.
         out: the place of the output.
@@ -159,9 +221,11 @@ class WholeGraph:
         for step in steps:
             self.places.append(self._add(step, step.index in shared))
         self.out = self.places[out]
+        self.modules = [call.module for _, call in self.runs]
         # Classes of users may want tables that count from 1; ours take lists as well.
         is_ours = all(type(c.module).__module__.startswith("relume.") for _, c in self.runs)
         self.collect = list if is_ours else nested.table
+        self.replays = Replays(self)
 
     @staticmethod
     def of(graph: Any) -> WholeGraph | None:
@@ -238,17 +302,36 @@ class WholeGraph:
 
     # ---- forward ----
 
-    def run_without_tape(self, input: Activation) -> list[Activation]:
+    def run_again(self, input: Activation, recorded: bool) -> ReplayedRecord | None:
+        """Makes the ops that were noted for such an input; None when there are none."""
+        found = self.replays.run(input, recorded)
+        if found is None:
+            return None
+        replay, values = found
+        record = ReplayedRecord(replay, values)
+        _C.set_on_all(replay.modules, "_record", record.part if recorded else None)
+        return record
+
+    def run_without_tape(self, input: Activation) -> Any:
         """The values of all places."""
         was_enabled = _C.set_grad_enabled(False)
         try:
-            return self.run(input, self.parameters(), None)
+            parameters = self.parameters()
+            if not self.replays.is_time_to_note(input, False):
+                return self.run(input, parameters, None)
+            # Noted tensors have names of their own.
+            own = nested.map_tensors(Tensor.detach, input)
+            return self.replays.note(
+                own, [nested.map_tensors(Tensor.detach, p) for p in parameters], None
+            )
         finally:
             _C.set_grad_enabled(was_enabled)
 
     def compute(self, record: GraphRecord, input: Activation, *parameters: Any) -> Activation:
         """What a record records: the output for an input and parameters."""
-        record.values = self.run(input, parameters, record)
+        notes = self.replays.is_time_to_note(input, True)
+        run = self.replays.note if notes else self.run
+        record.values = run(input, parameters, record)
         return record.values[self.out]
 
     def run(self, input: Activation, parameters: Any, record: GraphRecord | None) -> list:
@@ -312,45 +395,16 @@ class WholeGraph:
 
     def is_of(self, record: GraphRecord) -> bool:
         """Was the record made by the last forward of every module, with its present parameters?"""
-        part = record.part
-        for _, call in self.runs:
-            if call.module._record is not part:
-                return False
+        if not _C.all_have(self.modules, "_record", record.part):
+            return False
         now = self.parameters()
         return all(new is old for new, old in zip(now, record.parameters, strict=True))
-
-    def gradients(
-        self, record: GraphRecord, gradOutput: Activation, of_modules: bool, of_parameters: bool
-    ) -> tuple[list, list, list]:
-        """The gradients of the input's tensors, of the parameters, and of what modules got."""
-        leaves, split = record.leaves, record.input_count
-        wanted = list(leaves[:split])
-        if of_parameters:
-            wanted += leaves[split:]
-        after = len(wanted)
-        if of_modules:
-            for taken in record.taken:
-                if type(taken) is Tensor:
-                    wanted.append(taken)
-                else:
-                    wanted += nested.tensors_in(taken)
-        found = record.gradients_of(wanted, self.graph, gradOutput)
-        return found[:split], found[split:after], found[after:]
 
     def releases(self, record: GraphRecord, drops: bool | None) -> bool:
         """Do the modules go without their `gradInput`? As `Container.keepGradInputs` says."""
         if drops is False:
             return False
-        modules = [call.module for _, call in self.runs]
-        return released_gradients.release_all(modules, record.taken, bool(drops))
-
-    def set_grad_inputs(self, record: GraphRecord, gradients: list) -> None:
-        """Sets every module's `gradInput`, from the gradients of what all of them got."""
-        first = 0
-        for (_, call), taken in zip(self.runs, record.taken, strict=True):
-            after = first + (1 if type(taken) is Tensor else len(nested.tensors_in(taken)))
-            call.module._set_grad_input(taken, gradients[first:after])
-            first = after
+        return released_gradients.release_all(self.modules, record.taken, bool(drops))
 
     def accumulate(self, gradients: list, scale: float) -> None:
         """Adds the gradients of all parameters to those of the modules."""

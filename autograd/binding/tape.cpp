@@ -115,6 +115,7 @@ nb::tuple set_inference_mode(bool inference, bool grad_enabled) {
 void bind_custom_function(nb::module_& module);
 void bind_hooks(nb::module_& module);
 void bind_node(nb::module_& module);
+void bind_routine(nb::module_& module);
 
 void bind_autograd(nb::module_& module) {
   module.def("run_backward", backward, nb::arg("outputs"), nb::arg("gradients"), nb::arg("inputs"),
@@ -138,6 +139,7 @@ void bind_autograd(nb::module_& module) {
   bind_custom_function(module);
   bind_hooks(module);
   bind_node(module);
+  bind_routine(module);
 }
 
 }  // namespace relume

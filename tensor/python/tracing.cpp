@@ -1,5 +1,6 @@
-// The tracer of Python: a function that is told of every call of an op.
-#include "tensor/dispatch.h"
+// Who is told of every call of an op: a function in Python, or a routine.
+#include "tensor/python/tracing.h"
+
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/thread_state.h"
@@ -8,6 +9,7 @@ namespace relume {
 namespace {
 
 PyObject* listener = nullptr;  // owned; one trace runs at a time
+Routine* noting = nullptr;     // or a routine, borrowed
 
 // The listener's own work is not part of what it listens to.
 class NotListening {
@@ -56,7 +58,7 @@ void tell_listener(const Call& call) {
 }
 
 void start_tracing(nb::object function) {
-  check<Error>(listener == nullptr, "a trace of ops is running already");
+  check<Error>(!listener && !noting, "a trace of ops is running already");
   listener = function.release().ptr();
   set_trace_hook(tell_listener);
   thread_state().tracing = true;
@@ -68,7 +70,26 @@ void stop_tracing() {
   Py_CLEAR(listener);
 }
 
+void note(const Call& call) {
+  nb::gil_scoped_acquire lock;  // `noting` belongs to whoever has it
+  if (noting) noting->add(call);
+}
+
 }  // namespace
+
+bool start_noting(Routine& routine) {
+  if (listener || noting) return false;
+  noting = &routine;
+  set_trace_hook(note);
+  thread_state().tracing = true;
+  return true;
+}
+
+void stop_noting() {
+  thread_state().tracing = false;
+  set_trace_hook(nullptr);
+  noting = nullptr;
+}
 
 void bind_tracing(nb::module_& module) {
   module.def("start_tracing", start_tracing, nb::arg("function"),

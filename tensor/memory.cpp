@@ -18,7 +18,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallest = 64;          // free lists hold multiples of this
 constexpr int kListCount = 16;                 // up to 1024 bytes
 constexpr std::size_t kListBytes = std::size_t{2} << 20;  // kept per list and thread: Lua frees thousands at once
-constexpr std::size_t kLarge = std::size_t{128} << 10;   // from here on blocks are cached: malloc maps them anew
+constexpr std::size_t kLarge = std::size_t{16} << 10;    // from here on blocks are cached: malloc is slow to align and join them
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 }  // namespace
 

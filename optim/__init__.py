@@ -23,6 +23,7 @@ from relume.optim.lbfgs import LBFGS
 from relume.optim.muon import Muon
 from relume.optim.optimizer import Optimizer
 from relume.optim.sgd import ASGD, SGD
+from relume.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD",
@@ -40,6 +41,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]

@@ -101,7 +101,9 @@ FUNCTIONS = (cbrt, clamp_max, clamp_min, positive)
 
 def functions() -> dict[str, Any]:
     """The aliases as functions of `relume`."""
-    return {alias: _C.ops[name] for alias, name in ALIASES.items() if name in _C.ops}
+    functions = {alias: _C.ops[name] for alias, name in ALIASES.items() if name in _C.ops}
+    in_place = [f"{alias}_" for alias in ALIASES]
+    return functions | {name: getattr(Tensor, name) for name in in_place if hasattr(Tensor, name)}
 
 
 def install() -> None:
@@ -114,9 +116,14 @@ def install() -> None:
     for function in FUNCTIONS:
         setattr(Tensor, function.__name__, function)
     Tensor.polygamma = _polygamma
-    one_sided = {
+    more = {
+        "igamma": _C.ops["gammainc"],
+        "igammac": _C.ops["gammaincc"],
+        "igamma_": lambda tensor, other: tensor.copy_(tensor.clone().igamma(other)),
+        "igammac_": lambda tensor, other: tensor.copy_(tensor.clone().igammac(other)),
+        "polygamma_": lambda tensor, n: tensor.copy_(tensor.clone().polygamma(n)),
         "clamp_max_": lambda tensor, max: tensor.clamp_(None, max),
         "clamp_min_": lambda tensor, min: tensor.clamp_(min, None),
     }
-    for name, method in one_sided.items():
+    for name, method in more.items():
         setattr(Tensor, name, method)

@@ -87,13 +87,16 @@ def as_tensor(data: Any, dtype: DType | str | None = None, device: str | None = 
     return data if dtype is None else data.to(dtype)
 
 
-def scalar_tensor(value: Any, dtype: Any = None, device: str | None = None) -> Tensor:
+def scalar_tensor(
+    value: Any, dtype: Any = None, device: str | None = None, requires_grad: bool = False
+) -> Tensor:
     """A 0-d tensor: of the default floating type, unless `dtype` says otherwise.
 
     >>> scalar_tensor(3)
     tensor(3.)
     """
-    return tensor(value, _C.default_float() if dtype is None else dtype, device)
+    kind = _C.default_float() if dtype is None else dtype
+    return tensor(value, kind, device, requires_grad)
 
 
 def asarray(

@@ -320,15 +320,18 @@ def histogramdd(
     range: Any = None,
     density: bool = False,
     weights: Tensor | None = None,
+    *,
+    weight: Tensor | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
     """How many points fall into each cell of a grid, and the edges along each dimension.
 
     Args:
         sample: the points, of shape (n, dimensions).
         bins: a count of cells, or one count or the edges for each dimension.
-        range: (lowest, highest) for each dimension; by default those of the points.
+        range: (lowest, highest) for each dimension, also in one row as PyTorch has them; by
+            default those of the points.
         density: give the density instead of the count: its integral over the grid is 1.
-        weights: of shape (n,), what a point counts.
+        weights: of shape (n,), what a point counts; PyTorch's name is weight.
 
     >>> import relume as rl
     >>> counts, edges = rl.histogramdd(rl.tensor([[0.0], [1.0], [1.0]]), 2)
@@ -337,9 +340,12 @@ def histogramdd(
     """
     if not sample.is_floating_point():
         sample = sample.to(_C.default_float())
+    weights = weight if weights is None else weights
     columns = sample.unbind(1)
     kinds = [bins] * len(columns) if isinstance(bins, int) else list(bins)
     limits = [None] * len(columns) if range is None else list(range)
+    if limits and isinstance(limits[0], int | float):
+        limits = list(zip(limits[::2], limits[1::2], strict=True))
     if not len(kinds) == len(limits) == len(columns):
         raise ValueError(f"points of {len(columns)} dimensions need as many bins and ranges")
     edges = [_edges(c, k, r) for c, k, r in zip(columns, kinds, limits, strict=True)]

@@ -186,7 +186,7 @@ def _outer_edges(input: Tensor, range: Sequence[float] | None) -> tuple[float, f
     elif input.numel():
         low, high = float(input.amin().item()), float(input.amax().item())
     else:
-        low, high = 0.0, 0.0
+        low, high = 0.0, 1.0
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 

@@ -69,6 +69,8 @@ def _function(name: str, family: Family) -> Callable[[Any, Any], Tensor]:
         x, degree = as_tensor(input), as_tensor(n)
         if not x.is_floating_point():
             x = x.to(_C.default_float())
+        if degree.is_floating_point():
+            degree = degree.trunc()
         return _value(family, x, degree)
 
     polynomial.__name__ = polynomial.__qualname__ = name
@@ -76,7 +78,8 @@ def _function(name: str, family: Family) -> Callable[[Any, Any], Tensor]:
 
     Args:
         input: where; a tensor.
-        n: the degrees, whole numbers; a number or a tensor that broadcasts. 0 below degree 0.
+        n: the degrees, of which the whole part counts; a number or a tensor that broadcasts.
+            0 below degree 0.
 
     >>> import relume as rl
     >>> rl.special.{name}(rl.tensor([1.0]), 0)

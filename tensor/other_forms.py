@@ -56,6 +56,13 @@ def _converted_first(name: str) -> Callable[..., Any]:
     return converted
 
 
+def _cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None, **options: Any
+) -> Any:
+    """`cdist(x1, x2, p, compute_mode)`: relume chooses how it computes by itself."""
+    return NotImplemented if options else _ops["cdist"](x1, x2, p)
+
+
 def _scatter(
     input: Tensor,
     dim: int,
@@ -90,6 +97,7 @@ def _scatter_in_place(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
 def install() -> None:
     """Gives the functions of ops their other forms."""
     forms: dict[str, Callable[..., Any]] = {
+        "cdist": _cdist,
         "view": _of_type,
         "scatter": _scatter,
         **{name: _unbiased_by_position(name) for name in ("var", "std", "var_mean", "std_mean")},

@@ -22,6 +22,8 @@ const std::unordered_map<std::string_view, std::string>& renamed_ops() {
       {"linalg_eigvals", "linalg.eigvals"},
       {"linalg_eigvalsh", "linalg.eigvalsh"},
       {"linalg_inv_ex", "linalg.inv"},
+      {"linalg_ldl_factor_ex", "linalg.ldl_factor"},
+      {"linalg_ldl_solve", "linalg.ldl_solve"},
       {"linalg_lstsq", "linalg.lstsq"},
       {"linalg_lu_factor_ex", "linalg.lu_factor"},
       {"linalg_matrix_exp", "linalg.matrix_exp"},

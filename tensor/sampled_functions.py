@@ -51,13 +51,13 @@ def _slope(input: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
 
 
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+    input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> list[Tensor]:
     """The slopes of sampled values, from differences of neighbours.
 
     Args:
-        spacing: the distance of samples: a number, one number or one row of coordinates (a
-            tensor) for each of the dimensions.
+        spacing: the distance of samples: a number (1 when left out), one number or one row of
+            coordinates (a tensor) for each of the dimensions.
         dim: the dimension or dimensions; all when left out.
         edge_order: 1 or 2, how exact the slopes at the ends are.
 
@@ -74,6 +74,7 @@ def gradient(
         dims = list(range(input.ndim))
     else:
         dims = [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     one_by_one = isinstance(spacing, list | tuple)
     spacings = list(spacing) if one_by_one else [spacing] * len(dims)
     if len(spacings) != len(dims):

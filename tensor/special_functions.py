@@ -8,6 +8,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.airy_function import airy_ai
 
 _ops = _C.ops
 
@@ -161,6 +162,7 @@ def kl_div(x: Tensor, y: Any) -> Tensor:
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     function.__name__: function
     for function in (
+        airy_ai,
         beta,
         betaln,
         kl_div,

@@ -97,6 +97,11 @@ def _whole_size(input: Tensor, output_size: Any, dimensions: int) -> list[int]:
     sizes = [output_size] * dimensions if isinstance(output_size, int) else list(output_size)
     if len(sizes) != dimensions:
         raise ValueError(f"output_size must hold {dimensions} sizes, not {len(sizes)}")
+    if input.ndim < dimensions:
+        raise ValueError(
+            f"an adaptive pooling of {dimensions} dimensions takes inputs of {dimensions + 1} or "
+            f"{dimensions + 2}, not of shape {input.shape}"
+        )
     own = input.shape[input.ndim - dimensions :]
     return [there if size is None else size for size, there in zip(sizes, own, strict=True)]
 

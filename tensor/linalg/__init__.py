@@ -2,7 +2,7 @@
 
 Matrices are the last two dimensions of a tensor of any number of dimensions; those before count
 them. float32, float64, complex64 and complex128 are computed by LAPACK in their own type,
-integers in float32. Every function has derivatives of any order.
+integers in float32. Every function but `ldl_factor` and `ldl_solve` has derivatives of any order.
 """
 
 from relume.tensor.linalg import root_functions
@@ -26,6 +26,7 @@ from relume.tensor.linalg.decompositions import (
     svdvals,
 )
 from relume.tensor.linalg.errors import LinAlgError
+from relume.tensor.linalg.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from relume.tensor.linalg.norms import cond, matrix_norm, matrix_rank, norm, pinv, vector_norm
 from relume.tensor.linalg.products import (
     cross,
@@ -73,6 +74,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
@@ -109,7 +113,6 @@ FUNCTIONS = (
     cholesky_inverse,
     cholesky_solve,
     logdet,
-    lu_solve,
     lu_unpack,
     vdot,
     *root_functions.FUNCTIONS,

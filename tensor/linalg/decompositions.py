@@ -173,8 +173,14 @@ def lu(A: Tensor, *, pivot: bool = True) -> LuResult:
     return lu_unpack(*lu_factor(A, pivot=pivot))
 
 
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor) -> LuResult:
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> LuResult:
     """P, L and U of what `lu_factor` gave.
+
+    Args:
+        unpack_data: False leaves L and U empty.
+        unpack_pivots: False leaves P empty.
 
     >>> import relume as rl
     >>> rl.lu_unpack(*rl.linalg.lu_factor(rl.eye(2))).P
@@ -188,7 +194,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor) -> LuResult:
     upper = LU_data[..., :k, :].triu()
     order = _ops["eye"](m, dtype=LU_data.dtype).expand((*LU_data.shape[:-2], m, m))
     permutation = _ops["linalg_exchange_rows"](order, LU_pivots, True)
-    return LuResult(permutation, lower, upper)
+    nothing = LU_data.new_empty(0)
+    if not unpack_data:
+        lower = upper = nothing
+    return LuResult(permutation if unpack_pivots else nothing, lower, upper)
 
 
 def lu_solve(

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.linalg.decompositions import cholesky, eigh
+from relume.tensor.linalg.decompositions import lu_solve as solve_by_factors
 from relume.tensor.linalg.decompositions import svd as full_svd
 from relume.tensor.linalg.norms import matrix_norm
 from relume.tensor.linalg.solving import solve_triangular
@@ -98,6 +100,58 @@ def triangular_solve(
     return TriangularSolution(solution, A)
 
 
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X with A X = b; `relume.linalg.lu_solve` takes the decomposition of A first.
+
+    >>> import relume as rl
+    >>> rl.lu_solve(rl.ones(1, 1), *rl.linalg.lu_factor(rl.tensor([[2.0]])))
+    tensor([[0.5]])
+    """
+    return solve_by_factors(LU_data, LU_pivots, b)
+
+
+def lobpcg(
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool = True,
+    method: str | None = None,
+    **others: Any,
+) -> tuple[Tensor, Tensor]:
+    """The k largest (or smallest) eigenvalues of A x = w B x, with their vectors in columns.
+
+    Args:
+        A: symmetric (Hermitian), (..., n, n).
+        k: how many; by default as many as X has columns, or 1.
+        B: symmetric and positive definite, (..., n, n); the identity when left out.
+        X, n, iK, niter, tol, method, others: taken for PyTorch's sake: the result is exact, as
+            matrices are dense here.
+
+    >>> import relume as rl
+    >>> rl.lobpcg(rl.diag(rl.tensor([1.0, 3.0, 2.0])), 2)[0]
+    tensor([3., 2.])
+    """
+    if k is None:
+        k = n if n is not None else 1 if X is None else X.shape[-1]
+    if not 0 <= k <= A.shape[-1]:
+        raise ValueError(f"lobpcg(): k must be between 0 and {A.shape[-1]}, not {k}")
+    if B is None:
+        values, vectors = eigh(A)
+    else:  # with B = L L^H, y = L^H x is an eigenvector of L^-1 A L^-H
+        L = cholesky(B)
+        halved = solve_triangular(L, A, upper=False)
+        values, vectors = eigh(solve_triangular(L.mH, halved, upper=True, left=False))
+        vectors = solve_triangular(L.mH, vectors, upper=True)
+    if largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :k], vectors[..., :k]
+
+
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of a matrix's singular values.
 
@@ -134,6 +188,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 FUNCTIONS = (
     frobenius_norm,
+    lobpcg,
+    lu_solve,
     norm_except_dim,
     nuclear_norm,
     pca_lowrank,

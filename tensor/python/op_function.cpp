@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "autograd/derivative.h"
 #include "tensor/public_names.h"
@@ -254,11 +255,30 @@ PyObject* call_other_form(const OpFunctionObject* self, PyObject* const* argumen
   return result.ptr() == Py_NotImplemented ? nullptr : result.release().ptr();
 }
 
+// A message of an op inside of the called one ("conv2d: ...") gets the name that was called.
+void name_called_function(const OpFunctionObject* self) {
+  PyObject *type, *text, *traceback;
+  PyErr_Fetch(&type, &text, &traceback);
+  const char* before = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
+  if (before) {
+    const std::string_view all(before);
+    const std::string_view word = all.substr(0, all.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
+    const std::string_view rest = all.substr(word.size());
+    const std::string& op = self->op->name();
+    const std::string called = op == self->name_text ? public_name(*self->op) : self->name_text;
+    const bool names_op = (rest.substr(0, 1) == ":" || rest.substr(0, 2) == "()") && find_op(word);
+    if (names_op && word != called) {
+      Py_SETREF(text, PyUnicode_FromString(message(called, rest).c_str()));
+    }
+  }
+  PyErr_Restore(type, text, traceback);
+}
+
 PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t count_and_flag,
                            PyObject* keywords) {
   const auto* self = reinterpret_cast<OpFunctionObject*>(object);
   const int count = static_cast<int>(PyVectorcall_NARGS(count_and_flag));
-  return guard([&]() -> PyObject* {
+  PyObject* result = guard([&]() -> PyObject* {
     if (count == 1 && !keywords && self->takes_one_tensor && Py_TYPE(arguments[0]) == tensor_type) {
       const Value value(unwrap(arguments[0]));
       return call_op(*self->op, &value, 1);
@@ -281,6 +301,8 @@ PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t 
     Py_INCREF(arguments[0]);
     return arguments[0];
   });
+  if (!result) name_called_function(self);
+  return result;
 }
 
 PyObject* bind_method(PyObject* self, PyObject* instance, PyObject*) {

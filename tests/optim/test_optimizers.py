@@ -17,6 +17,7 @@ CONVERGING = [
     ("Adam", {"lr": 0.1}, 300),
     ("AdamW", {"lr": 0.1, "weight_decay": 0.0}, 300),
     ("Adamax", {"lr": 0.1}, 300),
+    ("SparseAdam", {"lr": 0.1}, 300),
     ("NAdam", {"lr": 0.1}, 300),
     ("RAdam", {"lr": 0.1}, 400),
     ("RMSprop", {"lr": 0.01}, 500),

@@ -293,3 +293,21 @@ def test_cycle_of_adam_moves_its_first_beta():
         np.testing.assert_allclose(
             ours.param_groups[0]["betas"], theirs.param_groups[0]["betas"], rtol=1e-12
         )
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_sparse_adam_changes_the_rows_that_have_a_gradient(maximize):
+    random = np.random.default_rng(3)
+    start = random.standard_normal((5, 3))
+    ours, theirs = rl.tensor(start, requires_grad=True), torch.tensor(start, requires_grad=True)
+    settings = {"lr": 0.1, "betas": (0.8, 0.9), "maximize": maximize}
+    optimizers = optim.SparseAdam([ours], **settings), torch.optim.SparseAdam([theirs], **settings)
+    for rows in ([0, 2], [2, 4], [2, 0]):
+        gradient = np.zeros((5, 3))
+        gradient[rows] = random.standard_normal((2, 3))
+        ours.grad = rl.tensor(gradient)
+        theirs.grad = torch.sparse_coo_tensor([rows], torch.tensor(gradient[rows]), (5, 3))
+        for optimizer in optimizers:
+            optimizer.step()
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+    np.testing.assert_array_equal(ours.detach()[[1, 3]].numpy(), start[[1, 3]])

@@ -1,5 +1,7 @@
 """Special functions that are composed of ops, against SciPy."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special
@@ -95,3 +97,23 @@ def test_gradients(name):
     call = (lambda t: function(t, 3)) if "polynomial" in name else function
     assert rl.autograd.gradcheck(call, (x,))
     assert rl.autograd.gradgradcheck(call, (x,))
+
+
+def test_airy_function():
+    x = np.concatenate([np.linspace(-40, 25, 999), [-1.0, 0.0, 1.0, 90.0]])
+    value, slope = special.airy(x)[:2]
+    t = rl.tensor(x, requires_grad=True)
+    result = rl.special.airy_ai(t)
+    result.sum().backward()
+    for ours, theirs in ((result.detach(), value), (t.grad, slope)):
+        right = x >= 0  # where there are no zeros
+        np.testing.assert_allclose(ours.numpy()[right], theirs[right], rtol=1e-11)
+        np.testing.assert_allclose(ours.numpy()[~right], theirs[~right], atol=1e-12)
+    ends = rl.special.airy_ai(rl.tensor([math.inf, -math.inf, math.nan]))
+    np.testing.assert_array_equal(ends, [0, 0, np.nan])
+
+
+def test_the_whole_part_of_a_degree_counts():
+    x = rl.tensor([0.5, 2.5])
+    halves = rl.special.legendre_polynomial_p(x, rl.tensor([2.7, 3.0]))
+    np.testing.assert_array_equal(halves, rl.special.legendre_polynomial_p(x, rl.tensor([2, 3])))

@@ -127,6 +127,7 @@ def test_gradients_are_adjoint_to_the_convolution(case):
         ((1, 1), (0, 0), (0, 0), (1, 1)),
         ((2, 3), (1, 0), (1, 2), (1, 1)),
         ((2, 2), (1, 2), (0, 1), (2, 1)),
+        ((1, 2), (0, 1), (1, 3), (2, 4)),
     ],
 )
 def test_conv_transpose2d_spreads_every_pixel(groups, stride, padding, output_padding, dilation):
@@ -234,7 +235,25 @@ def test_mistakes_say_what_was_expected(change, text):
         rl.conv2d(**settings)
 
 
-def test_integers_are_refused():
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_whole_numbers_are_convolved_exactly(dtype):
+    draw = np.random.default_rng(5)
+    x, weight = draw.integers(0, 99, (2, 4, 6, 5)), draw.integers(0, 99, (6, 2, 3, 2))
+    expected = naive_conv2d(x, weight, (2, 1), (1, 0), (1, 2), 2).astype(dtype)
+    tensors = rl.tensor(x.astype(dtype)), rl.tensor(weight.astype(dtype))
+    result = rl.conv2d(*tensors, None, (2, 1), (1, 0), (1, 2), 2)
+    assert result.numpy().dtype == dtype
+    np.testing.assert_array_equal(result.numpy(), expected)
+    with pytest.raises(ValueError, match="could be inexact"):
+        rl.conv1d(rl.full((1, 3), 2**40), rl.full((1, 1, 2), 2**20))
+
+
+def test_the_output_padding_of_a_transposed_convolution_is_part_of_a_step():
+    with pytest.raises(ValueError, match="output_padding must be smaller"):
+        rl.conv_transpose2d(rl.ones(1, 3, 3), rl.ones(1, 1, 2, 2), stride=2, output_padding=2)
+
+
+def test_integers_with_a_weight_of_floats_are_refused():
     with pytest.raises(TypeError, match="floating-point"):
         rl.conv2d(rl.zeros([1, 3, 3], dtype=rl.int64), rl.zeros([1, 1, 3, 3]))
 

@@ -172,3 +172,20 @@ def test_scatter_takes_a_named_value():
 def test_a_call_that_no_form_takes_is_refused_with_the_usage(call):
     with pytest.raises(TypeError, match="argument"):
         call(rl.ones(2, 2))
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        (lambda: rl.conv1d(rl.ones(1, 3) > 0, rl.ones(1, 1, 2) > 0), "conv1d"),
+        (lambda: rl.conv3d(rl.ones(1, 3, 3, 3), rl.ones(1, 2, 1, 2, 2)), "conv3d"),
+        (lambda: rl.vstack([rl.ones(2), rl.ones(3)]), "vstack"),
+        (lambda: rl.addbmm(rl.ones(2, 2), rl.ones(3, 2, 2), rl.ones(3, 3, 2)), "addbmm"),
+        (lambda: rl.linalg.inv(rl.ones(2, 3)), "linalg.inv"),
+        (lambda: rl.tensor([1]).add_(1.5), "add_"),
+    ],
+)
+def test_errors_name_the_function_that_was_called(call, name):
+    with pytest.raises((ValueError, TypeError)) as error:
+        call()
+    assert str(error.value).startswith((f"{name}:", f"{name}()"))

@@ -176,6 +176,42 @@ def test_lu_solve(dtype):
     _close(adjoint, np.linalg.solve(_adjoint(a), b), dtype, 100)
     right = rl.linalg.lu_solve(*factors, _t(b).mT, left=False)
     _close(right, b.T @ np.linalg.inv(a), dtype, 100)
+    _close(rl.lu_solve(_t(b), *factors), np.linalg.solve(a, b), dtype, 100)  # PyTorch's order
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_ldl_decomposition_solves_symmetric_systems(dtype, hermitian, batch):
+    a, b = _matrices(*batch, 5, 5, dtype=dtype), _matrices(5, 2, dtype=dtype)
+    a = a + (_adjoint(a) if hermitian else np.swapaxes(a, -1, -2))
+    a[..., 0, 0] = 0  # needs a block of two
+    noise = np.triu(np.ones((5, 5)), 1)  # the upper triangle is not read
+    factors = rl.linalg.ldl_factor(_t(a + noise), hermitian=hermitian)
+    solution = rl.linalg.ldl_solve(*factors, _t(b), hermitian=hermitian)
+    _close(solution, np.linalg.solve(a, np.broadcast_to(b, (*batch, 5, 2))), dtype, 200)
+
+
+def test_ldl_decomposition_of_what_it_cannot_take():
+    with pytest.raises(rl.linalg.LinAlgError, match="singular"):
+        rl.linalg.ldl_factor(rl.zeros(2, 2))
+    assert rl.linalg.ldl_factor_ex(rl.zeros(2, 2)).info.item() == 1
+    for pivots in ([1, 7], [0, 1], [1, -1], [-2, 2]):
+        with pytest.raises(ValueError, match="no pivots"):
+            rl.linalg.ldl_solve(rl.eye(2), rl.tensor(pivots, dtype="int32"), rl.ones(2, 1))
+    assert rl.linalg.ldl_factor(rl.zeros(0, 3, 3)).LD.shape == (0, 3, 3)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("generalized", [True, False])
+def test_lobpcg(largest, generalized):
+    a, b = _matrices(6, 6, dtype="float64"), _matrices(6, 6, dtype="float64")
+    a, b = a @ a.T, b @ b.T + np.eye(6) if generalized else None
+    expected = scipy.linalg.eigh(a, b, eigvals_only=True)
+    values, vectors = rl.lobpcg(_t(a), 2, _t(b) if generalized else None, largest=largest)
+    np.testing.assert_allclose(values, expected[::-1][:2] if largest else expected[:2], rtol=1e-10)
+    right = (b @ vectors.numpy() if generalized else vectors.numpy()) * values.numpy()
+    np.testing.assert_allclose(a @ vectors.numpy(), right, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relume.converters.conversion import as_arrays
-from relume.converters.formats import FORMATS, Arrays
+from relume.converters.formats import Arrays, format_by_ending
 from relume.converters.loading import load_any
 from relume.converters.networks import find_network
 from relume.converters.proof.comparing import Side, prove, side_of_file, side_of_network
@@ -85,12 +85,14 @@ def compare(
 def network_in(*sides: Any) -> Any:
     """The network in the first file that one can be read from; None where there is none."""
     for side in sides:
-        if isinstance(side, (str, os.PathLike)):
-            ending = Path(side).suffix.lower()
-            for candidate in FORMATS:
-                if ending in candidate.suffixes and candidate.load is not None:
-                    return find_network(candidate.load(Path(side)))
+        if isinstance(side, (str, os.PathLike)) and can_be_loaded(side):
+            return find_network(load_any(side))
     return None
+
+
+def can_be_loaded(path: str | os.PathLike[str]) -> bool:
+    known = format_by_ending(path)
+    return known is None or known.load is not None
 
 
 def side_of(value: Any, select: str) -> tuple[Any, Side]:
@@ -103,9 +105,9 @@ def side_of(value: Any, select: str) -> tuple[Any, Side]:
         network = find_network(value, select)
         return network, side_of_network(network)
     path = Path(value)
-    for candidate in FORMATS:
-        if path.suffix.lower() in candidate.suffixes and not candidate.any_object:
-            return None, side_of_file(candidate, path)
+    known = format_by_ending(path)
+    if known is not None and not known.any_object:
+        return None, side_of_file(known, path)
     loaded = load_any(path)
     if isinstance(loaded, Mapping):  # arrays by name, and no objects that they belong to
         return None, side_of_activations(path.name, loaded)

@@ -13,7 +13,6 @@ import numpy as np
 
 from relume.converters.atomic import staging
 from relume.converters.formats import (
-    FORMATS,
     Arrays,
     CannotConvert,
     Format,
@@ -22,7 +21,7 @@ from relume.converters.formats import (
     format_of,
 )
 from relume.converters.importing.source import as_network, with_weights
-from relume.converters.loading import load_any
+from relume.converters.loading import load_any, readable_format
 from relume.converters.networks import find_network, networks_to_prove, with_one_type
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
@@ -123,11 +122,9 @@ def convert(
     file_format = format_of(dst, to)
     check_options(file_format, dtype, layout, more)
     name = os.fspath(src) if isinstance(src, (str, os.PathLike)) else type(src).__name__
-    is_plain = into is None and not (
-        dtype or fold_bn or select or gradients or layers or input is not None
-    )
-    if is_plain and layout == "torch" and file_format.name == "safetensors":
-        report = convert_large(src, Path(dst), verify, everything, progress)
+    is_plain = into is None and not (dtype or fold_bn or gradients or layers or input is not None)
+    if is_plain and layout == "torch" and is_torch7_file(src):
+        report = convert_large(src, Path(dst), file_format, select, verify, everything, progress)
         if report is not None:
             report.seconds = time.perf_counter() - started
             return report
@@ -166,23 +163,29 @@ def convert(
 
 
 def convert_large(
-    src: Any, dst: Path, verify: bool, everything: bool, progress: Callable[[int], None]
+    src: str | os.PathLike[str],
+    dst: Path,
+    file_format: Format,
+    select: str,
+    verify: bool,
+    everything: bool,
+    progress: Callable[[int], None],
 ) -> ConversionReport | None:
-    """Converts a file in pieces, in little memory; None when it is not large."""
-    if not isinstance(src, (str, os.PathLike)) or not is_torch7_name(Path(src)):
-        return None
-    outline = streaming.open_large(src)
-    if outline is None:
+    """Converts a file in pieces, in little memory; None when it is not large, or for formats that
+    cannot be written so."""
+    target = streaming.TARGETS.get(file_format.name)
+    outline = None if target is None else streaming.open_large(src, select)
+    if target is None or outline is None:
         return None
     weights = collect(outline.root, everything=everything)
-    report = ConversionReport(os.fspath(src), os.fspath(dst), format="safetensors")
+    report = ConversionReport(os.fspath(src), os.fspath(dst), format=file_format.name)
     report.tensors = len(weights.arrays)
     report.elements = sum(array.size for array in weights.arrays.values())
     report.aliases = weights.aliases
     with staging(dst) as staged:
-        streaming.write(outline, weights, staged, progress)
+        target.write(outline, weights, staged, progress)
         if verify:
-            streaming.check(outline, weights, staged)
+            target.check(outline, weights, staged)
         report.bytes = staged.stat().st_size
     report.verified = report.read_back = verify
     report.warnings.append(
@@ -192,9 +195,9 @@ def convert_large(
     return report
 
 
-def is_torch7_name(path: Path) -> bool:
-    others = (row for row in FORMATS if row.name != "t7" and row.load is not None)
-    return path.suffix.lower() not in {ending for row in others for ending in row.suffixes}
+def is_torch7_file(source: Any) -> bool:
+    is_path = isinstance(source, (str, os.PathLike))
+    return is_path and os.path.exists(source) and readable_format(source).name == "t7"
 
 
 def check_options(file_format: Format, dtype: str, layout: str, more: Mapping[str, Any]) -> None:
@@ -296,7 +299,7 @@ def check_weights(conversion: Conversion, again: Any) -> None:
     t7 has neither booleans nor tensors without dimensions: there the numbers must be the same.
     """
     read = collect(again, everything=True)
-    names = {**read.arrays, **{alias: read.arrays[name] for alias, name in read.aliases.items()}}
+    names = read.by_every_name()
     keeps_types = conversion.format.name != "t7"
     options = conversion.options
     for name, array in collect(conversion.source, everything=options.everything).arrays.items():

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from relume.converters.errors import FileFormatError
 
 __all__ = [
     "FORMATS",
@@ -22,7 +25,9 @@ __all__ = [
     "Options",
     "Refusal",
     "flatten",
+    "format_by_ending",
     "format_of",
+    "reading",
 ]
 
 Arrays = Any  # an array of NumPy, or a list of these: a table, nested as the network takes it
@@ -103,6 +108,7 @@ class Format:
             "input" ("input.1", ... of a table) and the parameters' paths.
         layers: for inputs, what each layer gave, by its path (flattened), in order: to name the
             first one that differs.
+        contents: what `sniff.identify` calls files of this kind, which then may have any name.
         any_object: takes whatever was loaded; otherwise networks only.
         options: names of options of its own, which come in `Options.more`.
         is_source_only: files of this kind are read and not written.
@@ -116,6 +122,7 @@ class Format:
     load: Callable[[Path], Any] | None = None
     gradients: Callable[[Path, Arrays, list[np.ndarray]], dict[str, np.ndarray]] | None = None
     layers: Callable[[Path, Arrays], dict[str, list[np.ndarray]]] | None = None
+    contents: tuple[str, ...] = ()
     any_object: bool = False
     options: tuple[str, ...] = ()
     is_source_only: bool = False
@@ -141,10 +148,12 @@ def format_of(path: str | os.PathLike[str], name: str = "") -> Format:
     >>> format_of("model.npz").name
     'npz'
     """
-    ending = Path(path).suffix.lower()
-    for candidate in FORMATS:
-        if candidate.name == name or (not name and ending in candidate.suffixes):
-            return candidate
+    if not name:
+        found = format_by_ending(path)
+    else:
+        found = next((candidate for candidate in FORMATS if candidate.name == name), None)
+    if found is not None:
+        return found
     if name:
         names = ", ".join(candidate.name for candidate in FORMATS)
         raise ValueError(f"there is no format {name!r}; there are {names}")
@@ -152,6 +161,34 @@ def format_of(path: str | os.PathLike[str], name: str = "") -> Format:
     raise ValueError(
         f"cannot tell the format from the name {os.fspath(path)!r}: it should end in {endings}"
     )
+
+
+def format_by_ending(path: str | os.PathLike[str]) -> Format | None:
+    """The format whose files' names end as this one; None where there is none."""
+    ending = Path(path).suffix.lower()
+    return next((candidate for candidate in FORMATS if ending in candidate.suffixes), None)
+
+
+@contextmanager
+def reading(kind: str, path: Path) -> Iterator[None]:
+    """Whatever the libraries that read a kind of files raise is a `FileFormatError` with its path.
+
+    >>> with reading("npz", Path("weights.npz")):
+    ...     raise KeyError("member")
+    Traceback (most recent call last):
+    relume.converters.errors.FileFormatError: weights.npz: no npz file, or a damaged one: 'member'
+    """
+    try:
+        yield
+    except FileFormatError as error:
+        error.filename = error.filename or str(path)
+        raise
+    except (CannotConvert, FileNotFoundError, PermissionError, IsADirectoryError, ImportError):
+        raise
+    except Exception as error:
+        found = FileFormatError(f"no {kind} file, or a damaged one: {error}", kind=kind)
+        found.filename = str(path)
+        raise found from error
 
 
 def later(module: str, function: str) -> Callable[..., Any]:
@@ -163,7 +200,9 @@ def later(module: str, function: str) -> Callable[..., Any]:
     return call
 
 
-def row_of_objects(name: str, suffixes: tuple[str, ...], module: str) -> Format:
+def row_of_objects(
+    name: str, suffixes: tuple[str, ...], module: str, contents: tuple[str, ...]
+) -> Format:
     """A format that holds whatever was loaded, and gives it back: its module has `check`, `write`
     and `load`."""
     load = later(module, "load")
@@ -181,15 +220,16 @@ def row_of_objects(name: str, suffixes: tuple[str, ...], module: str) -> Format:
         load=load,
         gradients=with_loaded("gradients"),
         layers=with_loaded("layers"),
+        contents=contents,
         any_object=True,
     )
 
 
 FORMATS: tuple[Format, ...] = (
-    row_of_objects("t7", (".t7", ".net", ".th", ".torch"), "t7.whole_object"),
-    row_of_objects("safetensors", (".safetensors",), "weights.safetensors_file"),
-    row_of_objects("npz", (".npz",), "weights.npz"),
-    row_of_objects("hdf5", (".h5", ".hdf5"), "weights.hdf5"),
+    row_of_objects("t7", (".t7", ".net", ".th", ".torch"), "t7.whole_object", ("t7",)),
+    row_of_objects("safetensors", (".safetensors",), "weights.safetensors_file", ("safetensors",)),
+    row_of_objects("npz", (".npz",), "weights.npz", ("npz",)),
+    row_of_objects("hdf5", (".h5", ".hdf5"), "weights.hdf5", ("hdf5",)),
     Format(
         "pytorch",
         (".py",),
@@ -207,6 +247,7 @@ FORMATS: tuple[Format, ...] = (
         write=later("pytorch.file", "write"),
         run=later("pytorch.file", "run"),
         load=later("pytorch.state_dict_file", "load"),
+        contents=("pytorch-zip",),
         any_object=True,
         is_source_only=True,
     ),

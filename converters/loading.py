@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from relume.converters import t7
-from relume.converters.errors import FileFormatError
-from relume.converters.formats import FORMATS, CannotConvert, Format
+from relume.converters.formats import (
+    FORMATS,
+    Format,
+    format_by_ending,
+    format_of,
+    reading,
+)
+from relume.converters.sniff import HEAD, content_kind
 
-__all__ = ["load", "load_any"]
+__all__ = ["load", "load_any", "readable_format"]
 
 
 def load(path: str | os.PathLike[str], **options: Any) -> Any:
@@ -39,28 +45,28 @@ def load(path: str | os.PathLike[str], **options: Any) -> Any:
 
 
 def load_any(path: str | os.PathLike[str]) -> Any:
-    """What a file holds; one whose ending no other format has is a Torch7 file."""
-    ending = Path(os.fspath(path)).suffix.lower() if not hasattr(path, "read") else ""
-    for candidate in FORMATS:
-        if ending in candidate.suffixes and candidate.load is not None:
-            return load_as(candidate, Path(path))
-    return t7.load(path)
+    """What a file of any readable format holds."""
+    if hasattr(path, "read"):
+        return t7.load(path)
+    return load_as(readable_format(path), Path(path))
+
+
+def readable_format(path: str | os.PathLike[str]) -> Format:
+    """The format of a file: the one that its beginning tells, or else its name; a file that tells
+    nothing is taken for a Torch7 file.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    rows = [row for row in FORMATS if row.load is not None]
+    with open(path, "rb") as file:
+        kind = content_kind(file.read(HEAD), os.path.getsize(path))
+    found = next((row for row in rows if kind in row.contents), format_by_ending(path))
+    return found if found in rows else format_of("", "t7")
 
 
 def load_as(file_format: Format, path: Path) -> Any:
     """What a file of a format holds. Whatever the libraries that read it make of damaged ones is a
     FileFormatError."""
-    try:
+    with reading(file_format.name, path):
         return file_format.load(path)  # type: ignore[misc]
-    except (FileFormatError, CannotConvert) as error:
-        if isinstance(error, FileFormatError) and error.filename is None:
-            error.filename = str(path)
-        raise
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
-        raise
-    except Exception as error:
-        found = FileFormatError(
-            f"no {file_format.name} file, or a damaged one: {error}", kind=file_format.name
-        )
-        found.filename = str(path)
-        raise found from error

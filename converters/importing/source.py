@@ -43,5 +43,4 @@ def tensors_of(source: Any) -> dict[str, Any]:
         return {str(key): value for key, value in source.items() if hasattr(value, "shape")}
     if isinstance(source, Mapping):
         return {str(key): value for key, value in source.items() if hasattr(value, "shape")}
-    kept = collect(source)
-    return {**kept.arrays, **{alias: kept.arrays[name] for alias, name in kept.aliases.items()}}
+    return collect(source).by_every_name()

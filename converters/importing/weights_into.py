@@ -13,7 +13,7 @@ import numpy as np
 from relume import Tensor
 from relume.converters.pytorch import generate
 from relume.converters.pytorch.layers import SAME, Weight
-from relume.converters.weights import collect
+from relume.converters.weights import collect, with_aliases
 from relume.tensor.printing import size_text
 
 __all__ = ["WrongWeights", "fill_weights"]
@@ -109,16 +109,15 @@ def find_placement(network: Any, given: Mapping[str, np.ndarray], names: Names) 
 def places_of_source(network: Any) -> Placement:
     """By the names of the PyTorch source; none where there is no such source."""
     source = generate(network)
-    aliases = {alias: source.weights[name] for alias, name in source.aliases.items()}
-    return Placement("names of the PyTorch source", {**source.weights, **aliases})
+    placed = with_aliases(source.weights, source.aliases)
+    return Placement("names of the PyTorch source", placed)
 
 
 def places_of_paths(network: Any) -> Placement:
     """By the paths of the tensors; a shared one by any of its paths."""
     kept = collect(network)
     own = {name: Weight(name, (tensor,), SAME) for name, tensor in kept.tensors.items()}
-    aliases = {alias: own[name] for alias, name in kept.aliases.items()}
-    return Placement("paths in the network", {**own, **aliases})
+    return Placement("paths in the network", with_aliases(own, kept.aliases))
 
 
 def renamed(known: list[Placement], given: Mapping[str, np.ndarray], names: Names) -> Placement:

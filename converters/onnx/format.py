@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-from relume.converters.formats import Arrays, CannotConvert, Options, Refusal, flatten
+from relume.converters.formats import (
+    Arrays,
+    CannotConvert,
+    Options,
+    Refusal,
+    flatten,
+    reading,
+)
 from relume.converters.onnx.exporting import LAYERS, OPSET, export
 from relume.converters.onnx.refusals import check
 from relume.converters.proof.running import activation
@@ -51,8 +58,21 @@ def write(network: Any, path: Path, options: Options) -> None:
 
 def run(path: Path, inputs: Arrays) -> list[np.ndarray]:
     """The outputs of a file, by onnxruntime where it is installed."""
-    model = onnx.load_model(path, load_external_data=False)
+    model = read_model(path)
     return run_file(path, feeds_of(model, inputs))
+
+
+def read_model(path: Path) -> onnx.ModelProto:
+    """The model in a file, without the weights beside it.
+
+    Raises:
+        FileFormatError: it is no such file, or a damaged one.
+    """
+    with reading("onnx", path):
+        model = onnx.load_model(path, load_external_data=False)
+        if not model.graph.output:
+            raise ValueError("there is no graph in it")
+    return model
 
 
 def feeds_of(model: onnx.ModelProto, inputs: Arrays) -> dict[str, np.ndarray]:

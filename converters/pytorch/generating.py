@@ -16,6 +16,7 @@ from relume.converters.pytorch.classes import ClassSource, merge_repeated
 from relume.converters.pytorch.helper_sources import helpers_for, imports_of
 from relume.converters.pytorch.layers import Call, Weight, named_calls, named_weights
 from relume.converters.pytorch.statements import identifier
+from relume.converters.weights import with_aliases
 
 __all__ = ["Source", "generate"]
 
@@ -41,7 +42,7 @@ class Source:
     def arrays(self) -> dict[str, np.ndarray]:
         """The state_dict, aliases included (as the very same arrays)."""
         arrays = {name: weight.array() for name, weight in self.weights.items()}
-        return arrays | {alias: arrays[name] for alias, name in self.aliases.items()}
+        return with_aliases(arrays, self.aliases)
 
 
 def generate(net: Any, name: str = "Net", origin: str = "") -> Source:

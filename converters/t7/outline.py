@@ -7,7 +7,8 @@ So a file can be converted that is larger than the memory.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,12 +61,24 @@ class LargeArray:
                     yield piece
                     left -= len(piece)
         else:
-            yield np.ascontiguousarray(self._load()).data.cast("B")
+            yield np.ascontiguousarray(self.load()).data.cast("B")
 
     def tofile(self, file: BinaryIO) -> None:
         """Writes the elements, row by row."""
         for piece in self.chunks():
             file.write(piece)
+
+    def rows(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The elements some rows at a time, with the number of the first of these rows."""
+        if not self.shape or not self._is_contiguous():
+            yield 0, self.load()
+            return
+        in_row = self.size // self.shape[0]
+        most = max(CHUNK // (in_row * self.dtype.itemsize), 1)
+        for start in range(0, self.shape[0], most):
+            count = min(most, self.shape[0] - start)
+            shape = (count, *self.shape[1:])
+            yield start, replace(self, shape=shape, first=self.first + start * in_row).load()
 
     def _is_contiguous(self) -> bool:
         expected = 1
@@ -75,7 +88,7 @@ class LargeArray:
             expected *= size
         return True
 
-    def _load(self) -> np.ndarray:
+    def load(self) -> np.ndarray:
         """What the tensor looks at, in its order of axes."""
         steps = zip(self.shape, self.strides, strict=True)
         count = 1 + sum((size - 1) * stride for size, stride in steps)
@@ -106,14 +119,17 @@ class Outline:
         array = tensor.detach().numpy()
         if offset is None:
             return array
-        return LargeArray(
-            self.path,
-            offset,
-            array.dtype,
-            tuple(tensor.shape),
-            tuple(tensor.stride()),
-            tensor.storage_offset(),
-        )
+        shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+        return LargeArray(self.path, offset, array.dtype, shape, strides, tensor.storage_offset())
+
+    def storage_of(self, tensor: Tensor) -> LargeArray | None:
+        """All elements of a tensor's storage, where they are still in the file."""
+        storage = tensor.storage()
+        offset = None if storage is None else self.blocks.get(storage.data_ptr())
+        if storage is None or offset is None:
+            return None
+        dtype = tensor.detach().numpy().dtype
+        return LargeArray(self.path, offset, dtype, (len(storage),), (1,), 0)
 
 
 def read_outline(path: str | os.PathLike[str]) -> Outline | None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from relume.converters.weights.collecting import Weights, collect
+from relume.converters.weights.collecting import Weights, collect, with_aliases
 
-__all__ = ["Weights", "collect"]
+__all__ = ["Weights", "collect", "with_aliases"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from relume import Tensor, bfloat16, from_numpy
 from relume.converters.object_tree import memory_of, walk
 from relume.converters.t7.arrays import Arrays
 
-__all__ = ["Weights", "collect", "named_tensors"]
+__all__ = ["Weights", "collect", "named_tensors", "with_aliases"]
+
+Named = TypeVar("Named")
 
 
 @dataclass
@@ -33,6 +35,10 @@ class Weights:
     _names: dict[tuple[Any, ...], str] = field(default_factory=dict)
     _foreign: dict[int, tuple[Any, Tensor]] = field(default_factory=dict)
     _adopting: Arrays = field(default_factory=Arrays)
+
+    def by_every_name(self) -> dict[str, np.ndarray]:
+        """The arrays under all of their names."""
+        return with_aliases(self.arrays, self.aliases)
 
     def tensor_of(self, value: Any) -> Tensor | None:
         """The tensor that a value is: relume's own, or an array of another library."""
@@ -105,8 +111,14 @@ def collect(root: Any, *, everything: bool = False) -> Weights:
 
 def named_tensors(arrays: Mapping[str, np.ndarray], aliases: Mapping[str, str]) -> dict[str, Any]:
     """Tensors by name on the memory of arrays; an alias is the same tensor."""
-    tensors = {name: from_numpy(array) for name, array in arrays.items()}
-    return {
-        **tensors,
-        **{alias: tensors[name] for alias, name in aliases.items() if name in tensors},
-    }
+    return with_aliases({name: from_numpy(array) for name, array in arrays.items()}, aliases)
+
+
+def with_aliases(named: Mapping[str, Named], aliases: Mapping[str, str]) -> dict[str, Named]:
+    """Things by name, under their further names too.
+
+    >>> with_aliases({"a": 1}, {"b": "a"})
+    {'a': 1, 'b': 1}
+    """
+    further = {alias: named[name] for alias, name in aliases.items() if name in named}
+    return {**named, **further}

@@ -31,11 +31,13 @@ class Contents:
     arrays: by name.
     aliases: further names of the same arrays: alias -> name.
     description: the objects that they belong to, as JSON; "" in files of other tools.
+    root: the outermost of these objects, where it is there.
     """
 
     arrays: Mapping[str, np.ndarray]
     aliases: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
+    root: Any = None
 
 
 def check(obj: Any) -> list[Refusal]:
@@ -66,7 +68,7 @@ def contents_of(obj: Any, options: Options) -> Contents:
     weights = collect(obj, everything=options.everything)
     description = describe(weights)
     arrays = {name: cast(array, options.dtype) for name, array in weights.arrays.items()}
-    contents = Contents(arrays, weights.aliases, description)
+    contents = Contents(arrays, weights.aliases, description, obj)
     return keras_layout(contents, obj) if options.layout == "keras" else contents
 
 

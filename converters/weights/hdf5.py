@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from relume.converters.errors import FileFormatError
-from relume.converters.formats import Options
+from relume.converters.formats import Options, reading
 from relume.converters.object_tree import Node, class_name, key_text, walk
+from relume.converters.t7.outline import LargeArray
 from relume.converters.weights.collecting import printable
 from relume.converters.weights.contents import Contents, check, contents_of, object_of
 from relume.converters.weights.description import KEY
 
-__all__ = ["check", "load", "read", "write"]
+__all__ = ["check", "load", "places", "read", "write", "write_contents"]
 
 PART = 32_000  # characters of an attribute
 MOST_COMPRESSION = 1100  # as far as deflate goes
@@ -27,24 +27,52 @@ PATH = "path"  # attribute of a data set: its name, where the place is not the s
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
+    write_contents(contents_of(obj, options), path, options)
+
+
+def write_contents(contents: Contents, path: Path, options: Options) -> None:
     import h5py
 
-    contents = contents_of(obj, options)
     names = [*contents.arrays, *contents.aliases]
     is_keras = options.layout == "keras"
     places = {name: keras_place(name) for name in names} if is_keras else places_of(names)
     with h5py.File(path, "w", track_order=True) as file:
         for name, array in contents.arrays.items():
-            file.create_dataset(places[name], data=array).attrs[PATH] = name
+            write_array(file, places[name], array).attrs[PATH] = name
             options.progress(1)
         for alias, name in contents.aliases.items():
             file[places[alias]] = file[places[name]]
         if is_keras:
             name_keras_layers(file, list(contents.arrays))
         else:
-            describe_groups(file, obj)
+            describe_groups(file, contents.root)
         for number, start in enumerate(range(0, len(contents.description), PART)):
             file.attrs[f"{KEY}_{number}"] = contents.description[start : start + PART]
+
+
+def write_array(file: Any, place: str, array: np.ndarray | LargeArray) -> Any:
+    if isinstance(array, np.ndarray):
+        return file.create_dataset(place, data=array)
+    made = file.create_dataset(place, array.shape, array.dtype)
+    for start, rows in array.rows():
+        made[start : start + len(rows)] = rows
+    return made
+
+
+def places(path: Path) -> dict[str, tuple[int, int]]:
+    """Where the bytes of each array begin and end in a file that `write` wrote."""
+    import h5py
+
+    found = {}
+
+    def visit(place: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            begin = item.id.get_offset()
+            found[str(item.attrs[PATH])] = (begin, begin + item.nbytes)
+
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+    return found
 
 
 def describe_groups(file: Any, obj: Any) -> None:
@@ -88,17 +116,10 @@ def read(path: Path) -> Contents:
             check_size(place, item)
             arrays[str(item.attrs.get(PATH, place))] = item[()]
 
-    try:
-        with h5py.File(path, "r") as file:
-            file.visititems(visit)
-            parts = [key for key in file.attrs if key.startswith(f"{KEY}_")]
-            description = "".join(file.attrs[f"{KEY}_{i}"] for i in range(len(parts)))
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # h5py raises whatever its library met
-        reason = FileFormatError(f"no HDF5 file, or a damaged one: {error}", kind="hdf5")
-        reason.filename = str(path)
-        raise reason from error
+    with reading("hdf5", path), h5py.File(path, "r") as file:
+        file.visititems(visit)
+        parts = [key for key in file.attrs if key.startswith(f"{KEY}_")]
+        description = "".join(file.attrs[f"{KEY}_{i}"] for i in range(len(parts)))
     return Contents({name: np.asarray(array) for name, array in arrays.items()}, {}, description)
 
 

@@ -11,13 +11,16 @@ from relume.converters.formats import Options
 from relume.converters.weights.contents import Contents, aliases_in, check, contents_of, object_of
 from relume.converters.weights.description import KEY
 
-__all__ = ["check", "load", "read", "write"]
+__all__ = ["check", "load", "read", "write", "write_contents"]
 
 ALIASES = "aliases"
 
 
 def write(obj: Any, path: Path, options: Options) -> None:
-    contents = contents_of(obj, options)
+    write_contents(contents_of(obj, options), path, options)
+
+
+def write_contents(contents: Contents, path: Path, options: Options) -> None:
     metadata = {"format": "relume", KEY: contents.description}
     if contents.aliases:
         metadata[ALIASES] = json.dumps(contents.aliases)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import relume as rl
+from relume.converters import t7
 
 LFS = (
     b"version https://git-lfs.github.com/spec/v1\n"
@@ -88,7 +89,7 @@ def test_impostor_is_named(name, tmp_path):
     path = tmp_path / "model.t7"
     path.write_bytes(data)
     with pytest.raises(rl.FileFormatError) as caught:
-        rl.load(path)
+        t7.load(path)
     assert caught.value.kind == kind
     assert hint in str(caught.value)
     assert str(path) in str(caught.value)

@@ -87,7 +87,7 @@ class Criterion(Module):
     def updateGradInput(self, input: Activation, target: Any = None) -> Activation:
         """The gradient of the input (also `self.gradInput`)."""
         record = self._record
-        is_known = record is not None and record.is_of(input) and record.extra[0] is target
+        is_known = record is not None and record.is_of(input) and record.is_with(target)
         if record is None or not is_known or not record.has_tape():
             with rl.enable_grad():
                 record = self._record = Record(input, [], self.compute, target)
@@ -289,6 +289,11 @@ class ClassNLLCriterion(Criterion):
     def _of_rows(self, rows: Tensor, target: Any) -> Tensor:
         samples, classes = rows.shape
         labels, has_ignored = class_labels(self, target, samples, classes)
+        if self.weights is None and not has_ignored and samples:
+            total = rl.nll_loss(rows, labels - 1, reduction="mean" if self.sizeAverage else "sum")
+            self.output_tensor = total.detach().reshape((1,))
+            self.total_weight_tensor = rl.full((1,), samples, dtype=rows.dtype)
+            return total
         counts = rl.ones((samples,), dtype=rows.dtype)  # how much every sample counts
         if has_ignored:
             is_ignored = labels == int(self.ignoreIndex)

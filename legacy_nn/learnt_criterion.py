@@ -40,7 +40,7 @@ class LearntCriterion(Criterion):
     def _gradients(self, input: Activation, target: Any, *wanted: bool) -> list:
         """Of the input and of the parameters, as `wanted`."""
         record = self._record
-        if record is None or not record.is_of(input) or record.extra[0] is not target:
+        if record is None or not record.is_of(input) or not record.is_with(target):
             with rl.enable_grad():
                 self.updateOutput(input, target)
                 record = self._record

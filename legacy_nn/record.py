@@ -18,12 +18,15 @@ class Record:
         inputs: the caller's tensors.
         leaves: of the tape: those of the input, then the parameters (None where absent).
         output: what `compute` gave, on the tape.
+        extra: what it was given besides.
     """
 
-    __slots__ = ("extra", "input_count", "inputs", "leaves", "output", "versions")
+    __slots__ = ("extra", "extra_version", "input_count", "inputs", "leaves", "output", "versions")
 
     def __init__(self, input: Activation, parameters: list, compute: Callable, *extra: Any) -> None:
         self.extra = extra
+        if extra:
+            self.extra_version = version_of(extra[0])
         if type(input) is Tensor:
             self.inputs = [input]
             self.input_count = 1
@@ -57,6 +60,14 @@ class Record:
             for new, old, version in zip(tensors, self.inputs, self.versions, strict=True)
         )
 
+    def is_with(self, target: Any) -> bool:
+        """Was it made with this target, unchanged since? Another view of the same memory will
+        do: scripts write `targets[t]` once for forward and once for backward."""
+        known = self.extra[0]
+        if known is not target and not look_at_same(known, target):
+            return False
+        return self.extra_version == version_of(target)
+
     def has_tape(self) -> bool:
         """False after a forward under no_grad()."""
         output = self.output
@@ -77,6 +88,21 @@ class Record:
         """The gradients of tensors on the tape, None where there is none (or no tensor)."""
         outputs, gradients = match(layer, self.output, gradOutput)
         return _C.gradients_of(outputs, gradients, tensors)
+
+
+def version_of(value: Any) -> int:
+    return value._version if type(value) is Tensor else 0
+
+
+def look_at_same(first: Any, second: Any) -> bool:
+    """Are both tensors, of the same memory in the same way?"""
+    return (
+        type(first) is type(second) is Tensor
+        and first.data_ptr() == second.data_ptr()
+        and first.dtype == second.dtype
+        and first.shape == second.shape
+        and first.stride() == second.stride()
+    )
 
 
 def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list, list]:

@@ -99,6 +99,7 @@ class Replay:
         modules: all that run.
         taken: the forms of what they take.
         taken_places: the places of all that.
+        has_large: do they take what is too large to keep a gradient of?
         outputs, grad_inputs: what sets these attributes of the modules.
     """
 
@@ -119,6 +120,7 @@ class Replay:
             values[c.takes] if type(c.takes) is int else [values[place] for place in c.takes]
             for _, c in graph.runs
         ]
+        self.has_large: bool | None = None  # not known yet
         self.input_count = len(places_in(input))
         self.taken_places = places_in(self.taken)
         # Gradients of what modules took come one after the other.

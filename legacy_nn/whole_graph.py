@@ -147,6 +147,10 @@ class GraphRecord(Record):
         found = self.gradients_of(wanted, graph.graph, gradOutput)
         return found[:split], found[split:after], found[after:]
 
+    def has_large(self) -> bool:
+        """Has a module got something whose gradient is one to let go?"""
+        return any(map(released_gradients.is_large, self.taken))
+
     def set_grad_inputs(self, graph: WholeGraph, gradients: Any) -> None:
         """Sets every module's `gradInput`, from the gradients of what all of them got."""
         first = 0
@@ -185,6 +189,11 @@ class ReplayedRecord(GraphRecord):
         inside = self.replay.taken_places if of_modules else []
         own, of_taken = self.run.tensors.gradients(outputs, gradients, list(leaves), inside)
         return own[:split], own[split:], of_taken
+
+    def has_large(self) -> bool:
+        if self.replay.has_large is None:
+            self.replay.has_large = super().has_large()  # of these sizes, it always will
+        return self.replay.has_large
 
     def set_grad_inputs(self, graph: WholeGraph, gradients: Any) -> None:
         self.replay.grad_inputs.assign("gradInput", gradients)
@@ -402,7 +411,7 @@ class WholeGraph:
 
     def releases(self, record: GraphRecord, drops: bool | None) -> bool:
         """Do the modules go without their `gradInput`? As `Container.keepGradInputs` says."""
-        if drops is False:
+        if drops is False or (drops is None and not record.has_large()):
             return False
         return released_gradients.release_all(self.modules, record.taken, bool(drops))
 

@@ -65,7 +65,7 @@ class UnsupModule(Taped):
     def _recorded(self, input: Tensor, target: Any) -> list[Tensor]:
         """The leaves of the last forward, which is run again when it was another."""
         record = self._record
-        if record is None or not record.is_of(input) or record.extra[0] is not target:
+        if record is None or not record.is_of(input) or not record.is_with(target):
             with rl.enable_grad():
                 self.updateOutput(input, target)
         assert self._record is not None

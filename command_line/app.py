@@ -145,7 +145,11 @@ def convert(
         str, typer.Option(help="keras: its names and orders of axes (files of weights).")
     ] = "torch",
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report: .html, .json or .txt.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a report: .html, .json or .txt; of a folder, a folder for its pages.",
+        ),
     ] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Skip the proof.")] = False,
     gradients: Annotated[

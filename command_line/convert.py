@@ -42,12 +42,11 @@ def convert(
     json: bool,
 ) -> bool:
     """Returns False when it cannot be converted, or does not compute the same."""
-    if source.is_dir():
-        if select or input is not None or report is not None:
-            raise ValueError("--select, --input and --report are for one file, not for a folder")
-        return convert_folder(source, destination, to=to, options=options, json=json)
-    format_of(destination, to)
     arrays = None if input is None else read_input(input)
+    if source.is_dir():
+        job = Job(source, destination, to, report, {**options, "select": select, "input": arrays})
+        return convert_folder(job, json=json)
+    format_of(destination, to)
     source_or_root: Any = source
     count = 0
     if not source.exists() or source.stat().st_size < LARGE:
@@ -126,13 +125,34 @@ class Outcome:
     bytes: int = 0
 
 
-def convert_folder(
-    source: Path, destination: Path, *, to: str, options: Mapping[str, Any], json: bool
-) -> bool:
+@dataclass
+class Job:
+    """A folder to be converted.
+
+    Attributes:
+        source, destination: the folders.
+        to: the name of the format.
+        reports: the folder for a page about each file; None for none.
+        options: of every conversion.
+    """
+
+    source: Path
+    destination: Path
+    to: str
+    reports: Path | None
+    options: Mapping[str, Any]
+
+
+def convert_folder(job: Job, *, json: bool) -> bool:
     """Converts every model under a folder; returns whether all that are models became files."""
-    if not to:
+    if not job.to:
         raise ValueError("say with --to which format the files of a folder are to become")
-    ending = format_of("", to).suffixes[0]
+    if job.reports is not None and job.reports.suffix in (".html", ".json", ".txt"):
+        raise ValueError(
+            f"every file of a folder gets a report of its own: give --report a folder, not "
+            f"{job.reports}"
+        )
+    source, ending = job.source, format_of("", job.to).suffixes[0]
     files = sorted(path for path in source.rglob("*") if path.is_file())
     stems = Counter(file.with_suffix("") for file in files)
     outcomes = []
@@ -141,7 +161,7 @@ def convert_folder(
             inner = file.relative_to(source)
             is_alone = stems[file.with_suffix("")] == 1  # else net.t7 and net.ascii become one
             name = inner.with_suffix(ending) if is_alone else Path(f"{inner}{ending}")
-            outcomes.append(convert_one(file, destination / name, source, to, options))
+            outcomes.append(convert_one(file, name, job))
             advance(1)
     if json:
         print(json_format.dumps([vars(outcome) for outcome in outcomes]))
@@ -150,24 +170,34 @@ def convert_folder(
     return all(outcome.result in ("converted", "skipped") for outcome in outcomes)
 
 
-def convert_one(
-    file: Path, place: Path, root: Path, to: str, options: Mapping[str, Any]
-) -> Outcome:
-    outcome = Outcome(str(file.relative_to(root)), "converted")
+def convert_one(file: Path, name: Path, job: Job) -> Outcome:
+    outcome = Outcome(str(file.relative_to(job.source)), "converted")
+    place = job.destination / name
     place.parent.mkdir(parents=True, exist_ok=True)
     try:
-        report = convert_model(file, place, to=to, **options)
+        layers = job.reports is not None
+        report = convert_model(file, place, to=job.to, layers=layers, **job.options)
+        save_report(report, name, job)
     except FileFormatError as error:
         outcome.result, outcome.reason = "skipped", str(error).split("\n")[0]
     except Exception as error:  # one file must not stop the others
         answers = [answer for kind, answer in ANSWERS if isinstance(error, kind)]
         outcome.result = answers[0] if answers else "refused"
         outcome.reason = " ".join(str(error).split())
+        if isinstance(error, ProofFailed):
+            save_report(error.report, name, job)
     else:
         outcome.networks = len(report.proofs)
         outcome.difference = max((p.relative or 0.0 for p in report.proofs), default=None)
         outcome.bytes = report.bytes
     return outcome
+
+
+def save_report(report: ConversionReport, name: Path, job: Job) -> None:
+    if job.reports is not None:
+        page = job.reports / f"{name}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        report.save(page)
 
 
 def print_outcomes(outcomes: list[Outcome]) -> None:

@@ -97,6 +97,28 @@ def test_a_folder(relume, model, tmp_path):
     assert code == 1 and results["nothing.t7"] == "refused" and results["b.t7"] == "converted"
 
 
+def test_options_for_all_files_of_a_folder(relume, tmp_path):
+    source, reports = tmp_path / "models", tmp_path / "reports"
+    source.mkdir()
+    for name in ("a", "b"):
+        net = nn.Sequential().add(nn.Linear(3, 4)).add(nn.BatchNormalization(4))
+        rl.save({"net": net, "other": nn.Linear(2, 2)}, source / f"{name}.t7")
+    rl.save({"epoch": 1}, source / "c.t7")
+    np.save(tmp_path / "x.npy", np.ones((7, 3), np.float32))
+    options = ("--select", "net", "--input", tmp_path / "x.npy", "--fold-bn", "--dtype", "float32")
+    code, out, _ = relume(
+        "convert", source, tmp_path / "out", "--to", "onnx", *options, "--report", reports
+    )
+    assert code == 1 and "2 converted, 1 refused" in out
+    for name in ("a", "b"):
+        assert "7x3" in (reports / f"{name}.onnx.html").read_text()
+        assert b"BatchNormalization" not in (tmp_path / "out" / f"{name}.onnx").read_bytes()
+    code, _, err = relume(
+        "convert", source, tmp_path / "out", "--to", "onnx", "--report", tmp_path / "all.html"
+    )
+    assert code == 2 and "give --report a folder" in err
+
+
 def test_compare(relume, model, tmp_path):
     relume("convert", model, tmp_path / "m.h5")
     code, out, _ = relume("compare", model, tmp_path / "m.h5", "--gradients")

@@ -65,6 +65,75 @@ def test_pairs(name):
     check(net, shape, left=0)
 
 
+BEHIND = {
+    "linear": (lambda: nn.Linear(3, 4), lambda: nn.BatchNormalization(3), (2, 3)),
+    "without bias": (
+        lambda: nn.Linear(3, 4, False),
+        lambda: nn.BatchNormalization(3, 1e-2, 0.1, False),
+        (2, 3),
+    ),
+    "planes": (
+        lambda: nn.SpatialConvolution(3, 4, 3, 2, 2, 1),
+        lambda: nn.SpatialBatchNormalization(3),
+        (2, 3, 5, 6),
+    ),
+    "flat weight": (
+        lambda: nn.SpatialConvolutionMM(3, 4, 3, 3),
+        lambda: nn.SpatialBatchNormalization(3),
+        (2, 3, 5, 5),
+    ),
+    "dilated": (
+        lambda: nn.SpatialDilatedConvolution(3, 4, 3, 3, 1, 1, 0, 0, 2, 2),
+        lambda: nn.SpatialBatchNormalization(3),
+        (2, 3, 7, 7),
+    ),
+    "volumes": (
+        lambda: nn.VolumetricConvolution(3, 4, 2, 3, 2),
+        lambda: nn.VolumetricBatchNormalization(3),
+        (2, 3, 4, 4, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_normalisation_before_a_layer(name):
+    layer, normalization, shape = BEHIND[name]
+    net = nn.Sequential().add(with_statistics(normalization())).add(layer()).add(nn.Tanh())
+    check(net, shape, left=0)
+
+
+def test_normalisation_on_both_sides():
+    net = nn.Sequential().add(with_statistics(nn.SpatialBatchNormalization(3)))
+    net.add(nn.SpatialConvolution(3, 4, 3, 3)).add(with_statistics(nn.SpatialBatchNormalization(4)))
+    net.add(nn.SpatialConvolution(4, 2, 3, 3))
+    check(net, (2, 3, 8, 8), left=0)
+
+
+NOT_BEHIND = {
+    "padded": (lambda: nn.SpatialConvolution(3, 4, 3, 3, 1, 1, 1, 1), (2, 3, 5, 5)),
+    "transposed": (lambda: nn.SpatialFullConvolution(3, 4, 3, 3), (2, 3, 5, 5)),
+    "of the whole image": (
+        lambda: nn.Sequential().add(nn.View(75).setNumInputDims(3)).add(nn.Linear(75, 2)),
+        (2, 3, 5, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_BEHIND)
+def test_normalisation_stays_before_what_cannot_take_it(name):
+    layer, shape = NOT_BEHIND[name]
+    net = nn.Sequential().add(with_statistics(nn.SpatialBatchNormalization(3))).add(layer())
+    check(net, shape, left=1)
+
+
+@pytest.mark.parametrize(
+    "layer", [lambda: nn.LinearNoBias(3, 3), lambda: nn.fbnn.NormalizedLinearNoBias(3, 3)]
+)
+def test_layers_that_compute_otherwise_take_nothing(layer):
+    both = nn.Sequential().add(with_statistics(nn.BatchNormalization(3))).add(layer())
+    check(both.add(with_statistics(nn.BatchNormalization(3))), (2, 3), left=2)
+
+
 def test_graphs():
     x = nn.Identity()()
     branch = with_statistics(nn.BatchNormalization(3))(nn.Linear(3, 3)(x))

@@ -6,7 +6,7 @@ from typing import Any
 
 from relume.converters.graph.drawing.diagram import Box, Diagram, Edge, Group
 from relume.converters.graph.model import Graph, Node, Value
-from relume.converters.object_tree import select
+from relume.converters.object_tree import memory_of, select
 from relume.converters.weights import collect
 from relume.legacy_nn.container import Branches, Decorator, Sequential
 from relume.legacy_nn.gmodule import gModule
@@ -40,6 +40,7 @@ class Builder:
         self.boxes: dict[Any, Box] = {}
         self.edges: dict[tuple[int, int], Edge] = {}
         self.weights = collect(network)
+        self.trained = {memory_of(tensor) for tensor in network.parameters()[0]}
 
     def group(self, path: str, containers: set[str]) -> Group:
         """The group of a container, in those around it."""
@@ -61,8 +62,10 @@ class Builder:
         prefix = f"{path}." if path else ""
         for name, array in self.weights.arrays.items():
             if name.startswith(prefix) and "." not in name[len(prefix) :]:
-                box.parameters[name[len(prefix) :]] = " × ".join(map(str, array.shape))
-                box.count += array.size
+                is_trained = memory_of(self.weights.tensors[name]) in self.trained
+                kind = box.parameters if is_trained else box.buffers
+                kind[name[len(prefix) :]] = " × ".join(map(str, array.shape))
+                box.count += array.size if is_trained else 0
         for name, first in self.weights.aliases.items():
             if name.startswith(prefix) and "." not in name[len(prefix) :]:
                 box.shared[name[len(prefix) :]] = first

@@ -17,7 +17,7 @@ class Box:
         title: its class and settings, as it prints itself.
         kind: "layer", "op" (what a container does itself), "input" or "output".
         shape: of what it gives, as text.
-        parameters: name -> shape of its own.
+        parameters, buffers: name -> shape of its own; buffers are not trained.
         shared: name -> path of the same parameter elsewhere.
         notes: layers behind it that only pass on what they get, such as dropout.
         runs: how often it ran.
@@ -28,6 +28,7 @@ class Box:
     kind: str = "layer"
     shape: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
+    buffers: dict[str, str] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     runs: int = 1

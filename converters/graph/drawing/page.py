@@ -79,6 +79,7 @@ def about(item: Box | Group) -> dict[str, Any]:
         rows += [["runs", str(item.runs)]] if item.runs > 1 else []
         rows += [["then", note] for note in item.notes]
         rows += [[name, shape] for name, shape in item.parameters.items()]
+        rows += [[f"{name}, a buffer", shape] for name, shape in item.buffers.items()]
         rows += [[name, f"is {path}"] for name, path in item.shared.items()]
     return {"title": item.title, "path": item.path, "rows": rows}
 

@@ -103,7 +103,8 @@ class Page:
 
     def draw_box(self, box: Box) -> None:
         place = self.places[id(box)]
-        hover = "\n".join([box.path, *(f"{n}: {shape}" for n, shape in box.parameters.items())])
+        tensors = {**box.parameters, **box.buffers}
+        hover = "\n".join([box.path, *(f"{n}: {shape}" for n, shape in tensors.items())])
         self.parts.append(rectangle(place, box.kind, hover))
         shared = {f"{name} is {path}" for name, path in box.shared.items()}
         for number, line in enumerate(box.lines):

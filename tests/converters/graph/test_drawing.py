@@ -56,6 +56,16 @@ def test_layers_that_pass_on_what_they_get_are_told():
     assert add.notes == ["nn.Dropout(0.500000)"]
 
 
+def test_running_statistics_are_no_parameters():
+    net = nn.Sequential().add(nn.SpatialConvolution(1, 2, 3, 3))
+    net.add(nn.SpatialBatchNormalization(2))
+    drawing = graph(net)
+    (box,) = [box for box in drawing.root.boxes() if "BatchNorm" in box.title]
+    assert box.count == 4 and set(box.buffers) == {"running_mean", "running_var"}
+    assert drawing.root.count == sum(p.numel() for p in net.parameters()[0])
+    assert "running_mean, a buffer" in drawing.to_html()
+
+
 def test_shared_parameters_say_whose_they_are():
     first, second = nn.Linear(3, 3), nn.Linear(3, 3)
     second.share(first, "weight")

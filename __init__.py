@@ -66,6 +66,7 @@ __all__ = [
     "dtype",
     "e",
     "enable_grad",
+    "euler_gamma",
     "fft",
     "float16",
     "float32",
@@ -104,6 +105,7 @@ sys.modules["relume.multiprocessing"] = multiprocessing
 sys.modules["relume.linalg"] = linalg
 sys.modules["relume.fft"] = fft
 
+euler_gamma = 0.5772156649015329
 # Shapes are tuples; x[newaxis] is x[None].
 Size = tuple
 newaxis = None
@@ -142,6 +144,11 @@ _LAZY_NAMES = {
     "TorchObject": "relume.converters",
     "LuaFunction": "relume.converters",
     "vmap": "relume.autograd.func",
+    "isdtype": "relume.array_api",
+    "unique_all": "relume.array_api",
+    "unique_counts": "relume.array_api",
+    "unique_inverse": "relume.array_api",
+    "unique_values": "relume.array_api",
     "manual_seed": "relume.tensor.random",
     "initial_seed": "relume.tensor.random",
     "seed": "relume.tensor.random",
@@ -161,9 +168,6 @@ _INSTEAD = {
     "matrix_rank": "relume.linalg.matrix_rank",
     "solve": "relume.linalg.solve",
     "symeig": "relume.linalg.eigh",
-    "array": "relume.tensor, or relume.asarray to share memory",
-    "expand_dims": "relume.unsqueeze, or x[:, None]",
-    "array_split": "relume.tensor_split",
     "random": "relume.rand, relume.randn, relume.randint, ...",
     "utils": "relume.data for torch.utils.data, relume.autograd.checkpoint for checkpoints",
     "FloatTensor": "relume.tensor(data, dtype=relume.float32), or relume.empty for sizes",

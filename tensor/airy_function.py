@@ -49,7 +49,7 @@ def airy_ai(x: Tensor) -> Tensor:
 
     >>> import relume as rl
     >>> rl.special.airy_ai(rl.tensor([0.0, 1.0, -2.0]))
-    tensor([0.3550, 0.1353, 0.2274])
+    tensor([0.355 , 0.1353, 0.2274])
     """
     kind = x.dtype if x.is_floating_point() else _C.default_float()
     wide = x.to("float64")

@@ -24,8 +24,11 @@ from relume.tensor import (
     list_functions,
     nan_functions,
     numeric_functions,
+    numpy_creation,
     numpy_methods,
+    numpy_questions,
     order_functions,
+    polynomials,
     printing,
     random_functions,
     rearranging,
@@ -47,6 +50,8 @@ def _extreme(name: str, input: Tensor, dim: Any, keepdim: bool, axis: Any) -> An
         return _ops[f"{name}imum"](input, dim)
     dim = chosen_dimension(dim, axis)
     if dim is None:
+        if input.numel() == 0:
+            raise ValueError(f"{name}(): there are no elements to choose from")
         return _ops[f"a{name}"](input)
     return _ops[f"{name}_with_indices"](input, dim, keepdim)
 
@@ -305,8 +310,11 @@ WRITTEN_HERE = (
     *list_functions.FUNCTIONS,
     *nan_functions.FUNCTIONS,
     *numeric_functions.FUNCTIONS,
+    *numpy_creation.FUNCTIONS,
     *numpy_methods.FUNCTIONS,
+    *numpy_questions.FUNCTIONS,
     *order_functions.FUNCTIONS,
+    *polynomials.FUNCTIONS,
     *printing.FUNCTIONS,
     *random_functions.FUNCTIONS,
     *rearranging.FUNCTIONS,
@@ -350,6 +358,7 @@ def public_functions() -> dict[str, Any]:
     functions.update(in_place.functions())
     functions.update({name: getattr(Tensor, name) for name in _METHODS_AS_FUNCTIONS})
     functions.update(linalg.ALIASES)
+    functions.update(numpy_creation.OBJECTS)
     functions.update({f.__name__: f for f in WRITTEN_HERE})
     return functions
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.creation import as_tensor
 
 _ops = _C.ops
 
@@ -127,6 +128,17 @@ def nancumprod(input: Tensor, dim: int) -> Tensor:
     return _ops["cumprod"](_filled(input, 1.0), dim)
 
 
+def nanpercentile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The number below which q percent of the elements are that are numbers.
+
+    >>> import relume as rl
+    >>> nanpercentile(rl.tensor([1.0, rl.nan, 3.0]), 50)
+    tensor(2.)
+    """
+    share = as_tensor(q, input.dtype) / 100
+    return _ops["nanquantile"](input, share, dim, keepdim)
+
+
 FUNCTIONS = (
     nanargmax,
     nanargmin,
@@ -134,6 +146,7 @@ FUNCTIONS = (
     nancumsum,
     nanmax,
     nanmin,
+    nanpercentile,
     nanprod,
     nanstd,
     nanvar,

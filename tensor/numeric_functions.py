@@ -380,6 +380,21 @@ def _edges(column: Tensor, bins: Any, limits: Any) -> Tensor:
     return _ops["linspace"](low, high, bins + 1, dtype=column.dtype)
 
 
+def histogram_bin_edges(a: Tensor, bins: Any = 10, range: Any = None) -> Tensor:
+    """The edges of equally wide bins for the elements of a tensor.
+
+    Args:
+        bins: how many, or the edges themselves.
+        range: (lowest, highest); by default those of the elements.
+
+    >>> import relume as rl
+    >>> rl.histogram_bin_edges(rl.tensor([0.0, 2.0]), 2)
+    tensor([0., 1., 2.])
+    """
+    values = a if a.is_floating_point() else a.to(_C.default_float())
+    return _edges(values.reshape(-1), bins, range)
+
+
 def iscomplex(input: Tensor) -> Tensor:
     """Has the element an imaginary part other than 0?
 
@@ -425,6 +440,7 @@ FUNCTIONS = (
     ediff1d,
     fromfunction,
     histogram2d,
+    histogram_bin_edges,
     histogramdd,
     iscomplex,
     isscalar,

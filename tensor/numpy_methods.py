@@ -6,7 +6,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
-from relume.tensor.numeric_functions import ptp
+from relume.tensor.numeric_functions import argpartition, divmod, partition, ptp
 
 _ops = _C.ops
 
@@ -150,6 +150,10 @@ _KIND_PROPERTIES = (
     "ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
 )
 METHODS = {
+    "__divmod__": divmod,
+    "__rdivmod__": lambda tensor, other: divmod(_C.tensor_from_data(other, None), tensor),
+    "argpartition": argpartition,
+    "partition": partition,
     **{f"is_{kind}": _false for kind in _KINDS},
     **{f"is_{kind}": property(_false) for kind in _KIND_PROPERTIES},
     **dict.fromkeys(("pin_memory", "resolve_conj", "resolve_neg", "to_dense"), _itself),

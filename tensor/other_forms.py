@@ -32,9 +32,11 @@ def _of_type(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
 
 
 def _unbiased_by_position(name: str) -> Callable[..., Any]:
-    """`f(input, unbiased)` and `f(input, dim, unbiased, keepdim)`, by position."""
+    """`f(input, unbiased)` and `f(input, dim, unbiased, keepdim)` by position; NumPy's `ddof`."""
 
     def statistics(input: Tensor, *arguments: Any, **options: Any) -> Any:
+        if "ddof" in options and not options.keys() & {"correction", "unbiased"}:
+            return _ops[name](input, *arguments, correction=options.pop("ddof"), **options)
         places = ("unbiased",) if len(arguments) == 1 else ("dim", "unbiased", "keepdim")
         given = dict(zip(places, arguments, strict=False))
         is_this = isinstance(given.get("unbiased"), bool) and len(arguments) <= len(places)

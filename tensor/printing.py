@@ -114,7 +114,8 @@ def format_tensor(tensor: Tensor) -> str:
 
 
 def _format(tensor: Tensor, specification: str) -> str:
-    if specification and tensor.numel() == 1:
+    """In f-strings a 0-d tensor is its number."""
+    if tensor.ndim == 0 or (specification and tensor.numel() == 1):
         return format(tensor.item(), specification)
     return format(format_tensor(tensor), specification)
 

@@ -314,7 +314,6 @@ def test_views_of_another_type_go_through_pickle_and_copies():
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("array", "relume.asarray"),
         ("FloatTensor", "dtype=relume.float32"),
         ("utils", "relume.data"),
     ],

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from relume.command_line.output import print_table
-from relume.legacy_nn.tracing import OutputDifference, Trace, TracedLayer, first_line
+from relume.legacy_nn.printing import first_line
+from relume.legacy_nn.tracing import OutputDifference, Trace, TracedLayer
 from relume.tensor.printing import size_text
 
 COLUMNS = ["path", "layer", "output", "min", "max", "mean", "std", "nan", "inf", "ms"]

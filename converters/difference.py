@@ -22,7 +22,7 @@ from relume.converters.object_tree import (
     key_text,
 )
 from relume.converters.weights.collecting import array_of
-from relume.legacy_nn.tracing import first_line
+from relume.legacy_nn.printing import first_line
 from relume.tensor.printing import size_text
 
 __all__ = ["Change", "difference"]

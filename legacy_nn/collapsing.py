@@ -17,6 +17,7 @@ from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.rnn.step_clone import shared_clone
+from relume.legacy_nn.tied_gradients import add_all
 
 
 class CellUse(Module):
@@ -100,18 +101,11 @@ class CellUse(Module):
         return self.gradInput
 
     def _accumulate(self, gradients: list, scale: float) -> None:
-        totals = self.parameters()[1]
-        for total, gradient in zip(totals, gradients[-len(totals) :], strict=True):
-            if gradient is not None:
-                total.add_(gradient, alpha=scale)
+        add_all(self.parameters()[1], gradients, scale)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
         gradients = self._differentiate(input, gradOutput, False, True)
-        parameters = self.parameters()[0]
-        with rl.no_grad():
-            for parameter, gradient in zip(parameters, gradients[-len(parameters) :], strict=True):
-                if gradient is not None:
-                    parameter.add_(gradient, alpha=-lr)
+        add_all(self.parameters()[0], gradients, -lr)
 
     def training(self) -> Any:
         self.cell.training()

@@ -9,7 +9,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested, printing, released_gradients
 from relume.legacy_nn.counting import positive_dimension
-from relume.legacy_nn.errors import locate, name_layer, not_runnable
+from relume.legacy_nn.errors import locate, name_layer, names_errors, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.nesting import make_room
@@ -264,6 +264,7 @@ class Sequential(Container):
             raise
         return gradOutput
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         call = released_gradients.begin(self, input, gradOutput)
         try:
@@ -350,6 +351,7 @@ class Branches(Container):
             for i in range(len(self.modules))
         ]
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         call = released_gradients.begin(self, input, gradOutput)
         try:

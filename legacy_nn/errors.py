@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from relume import Tensor
 from relume.legacy_nn import registry
 from relume.legacy_nn.known_packages import package_of
 from relume.legacy_nn.nested import describe
-from relume.legacy_nn.printing import text_of
+from relume.legacy_nn.printing import first_line
 
 
 class UnknownModuleError(NotImplementedError):
@@ -108,7 +110,7 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
     if hasattr(error, "module_path"):  # it says which layer
         return
     message = str(error.args[0]) if error.args else ""
-    text = text_of(layer).split("\n")[0].removesuffix(" {")
+    text = first_line(layer)
     got = " and ".join(describe(value) for value in given)
     is_named = layer.torch_typename in message or text in message
     if layer.torch_typename not in text:
@@ -133,6 +135,21 @@ def name_layer(error: Exception, layer: Any, *given: Any) -> None:
         raise ValueError(f"{text}: cannot take {got} ({message})") from error
     elif isinstance(error, (*SAID_BY_LAYERS, MemoryError)):
         error.args = (f"{text}: {message}; the input was {got}", *error.args[1:])
+
+
+def names_errors(method: Callable) -> Callable:
+    """Lets errors of a method (self, input, gradOutput, ...) name the layer, as those of
+    `Module.forward` do."""
+
+    @wraps(method)
+    def named(self: Any, input: Any, gradOutput: Any, *more: Any, **named: Any) -> Any:
+        try:
+            return method(self, input, gradOutput, *more, **named)
+        except Exception as error:
+            name_layer(error, self, input, gradOutput)
+            raise
+
+    return named
 
 
 def damaged_parameter(layer: Any) -> str:
@@ -226,7 +243,7 @@ def path_text(path: list[int]) -> str:
 def described_place(module: Any, name: str | None) -> str:
     """A module in an error: its class, its printed form and the name of its node."""
     typename = getattr(module, "torch_typename", type(module).__name__)
-    printed = text_of(module).split("\n")[0].removesuffix(" {")
+    printed = first_line(module)
     parts = [f"({typename})"]
     if printed != typename and not printed.startswith("<"):
         parts.append(printed)

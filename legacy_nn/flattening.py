@@ -6,6 +6,7 @@ import itertools
 
 import relume as rl
 from relume import Tensor
+from relume.tensor.extent import span
 
 
 class Piece:
@@ -20,15 +21,6 @@ class Piece:
 def storage_key(tensor: Tensor) -> tuple:
     """Tells storages apart."""
     return tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize, tensor.dtype
-
-
-def span(tensor: Tensor) -> tuple[int, int]:
-    """First and last-plus-one position in the storage that a tensor touches."""
-    start = tensor.storage_offset()
-    reach = sum(
-        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=False)
-    )
-    return start, start + reach + 1
 
 
 def find_pieces(tensors: list[Tensor]) -> dict[tuple, list[Piece]]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from relume.converters.table import Table
 from relume.legacy_nn import nested
+from relume.legacy_nn.printing import first_line
 from relume.legacy_nn.registry import lookup, register
-from relume.legacy_nn.tracing import first_line
 
 
 class GraphObject:

@@ -376,11 +376,9 @@ class Module(
         try:
             if record is None or not record.is_of(input) or not record.has_tape():
                 record = self._rerun(input)
-            try:
+            try:  # as record.gradients_now, without its calls
                 return record.gradients(self, gradOutput, of_input, of_parameters)
             except RuntimeError:
-                # Something on the tape was changed since (weights, an in-place neighbour):
-                # do as Torch7 does, which takes the values as they are now.
                 return self._rerun(input).gradients(self, gradOutput, of_input, of_parameters)
         except Exception as error:
             name_layer(error, self, input)
@@ -397,13 +395,7 @@ class Module(
             gradient = gradients[0]
             self.gradInput = rl.zeros_like(input) if gradient is None else gradient
             return
-        remaining = iter(gradients)
-
-        def next_gradient(tensor: Tensor) -> Tensor:
-            gradient = next(remaining)
-            return rl.zeros_like(tensor) if gradient is None else gradient
-
-        self.gradInput = nested.map_tensors(next_gradient, input)
+        self.gradInput = nested.with_tensors(input, gradients)
 
     def _accumulate(self, gradients: list, scale: float) -> None:
         names = self.parameter_names

@@ -5,9 +5,10 @@ A table may be a `Table`, a list or a tuple; what comes out is always a `Table`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
 from relume.tensor.printing import size_text
@@ -54,6 +55,23 @@ def map_tensors(function: Callable[[Tensor], Any], value: Activation) -> Activat
             ]
         )
     return value
+
+
+def with_tensors(value: Activation, tensors: Iterable[Tensor | None]) -> Activation:
+    """The same structure with other tensors, in order; zeros in the place of None.
+
+    >>> import relume as rl
+    >>> from relume.legacy_nn.nested import with_tensors
+    >>> with_tensors([rl.ones(2), rl.ones(1)], [rl.ones(3), None])[2].tolist()
+    [0.0]
+    """
+    remaining = iter(tensors)
+
+    def other(tensor: Tensor) -> Tensor:
+        found = next(remaining)
+        return rl.zeros_like(tensor) if found is None else found
+
+    return map_tensors(other, value)
 
 
 def tensors_in(value: Activation) -> list[Tensor]:

@@ -26,6 +26,16 @@ def text_of(module: Any) -> str:
         _printing.level = level
 
 
+def first_line(module: Any) -> str:
+    """The first line of a module's text, which names it.
+
+    >>> from relume import legacy_nn as nn
+    >>> first_line(nn.Sequential().add(nn.Tanh()))
+    'nn.Sequential'
+    """
+    return text_of(module).split("\n")[0].removesuffix(" {")
+
+
 def indented(module: Any, tab: str) -> str:
     """A module's text with `tab` before every line but the first."""
     return text_of(module).replace("\n", f"\n{tab}")

@@ -44,13 +44,7 @@ class ProtocolCall:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def run_backward(self, gradients: tuple) -> list:
-        remaining = iter(gradients)
-
-        def next_gradient(tensor: Tensor) -> Tensor:
-            gradient = next(remaining)
-            return rl.zeros_like(tensor) if gradient is None else gradient
-
-        gradOutput = nested.map_tensors(next_gradient, self.output)
+        gradOutput = nested.with_tensors(self.output, gradients)
         # The module may have been used for something else since: bring this call back. What
         # it adds to its gradients goes to the tape instead, which adds it there.
         held = [gradient.clone() for gradient in self.gradients]
@@ -70,8 +64,8 @@ def apply_protocol(module: Any, input: Activation, parameters: list, gradients: 
     """Applies a module with methods of its own to an input, on the tape."""
     call = ProtocolCall(module, input, parameters, gradients)
     outputs = Protocol.apply(call, *nested.tensors_in(input), *parameters)
-    remaining = iter(outputs if isinstance(outputs, tuple) else (outputs,))
-    return nested.map_tensors(lambda _: next(remaining), call.output)
+    found = outputs if isinstance(outputs, tuple) else (outputs,)
+    return nested.with_tensors(call.output, found)
 
 
 class CriterionProtocol(rl.autograd.Function):

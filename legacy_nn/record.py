@@ -37,8 +37,7 @@ class Record:
         inputs = self.inputs = nested.tensors_in(input)
         count = self.input_count = len(inputs)
         leaves = self.leaves = _C.leaves_on(inputs + parameters)
-        remaining = iter(leaves)
-        tape_input = nested.map_tensors(lambda _: next(remaining), input)
+        tape_input = nested.with_tensors(input, leaves)
         self.output = compute(tape_input, *leaves[count:], *extra)
         self.versions = [tensor._version for tensor in inputs]
 
@@ -123,3 +122,17 @@ def match(layer: Any, output: Activation, gradOutput: Activation) -> tuple[list,
         shape = tensor.shape
         gradients.append(gradient if gradient.shape == shape else gradient.reshape(shape))
     return outputs, gradients
+
+
+def gradients_now(
+    record: Record, make_anew: Callable[[], Record], take: Callable[[Record], list]
+) -> list:
+    """What `take` finds in a record.
+
+    Torch7 goes backwards with the values as they are then: when something on the tape was changed
+    since (weights, by an in-place neighbour), `make_anew` runs the layer once more.
+    """
+    try:
+        return take(record)
+    except RuntimeError:
+        return take(make_anew())

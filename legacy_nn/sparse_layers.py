@@ -9,6 +9,7 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import ParallelTable, Sequential
 from relume.legacy_nn.counting import from_one
+from relume.legacy_nn.errors import names_errors
 from relume.legacy_nn.linear import draw_uniform, uniform_bound
 from relume.legacy_nn.lookup_table import LookupTable
 from relume.legacy_nn.module import Module
@@ -93,6 +94,7 @@ class SparseLinear(Module):
         self._set_grad_input(input, [gradOutput])
         return self.gradInput
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Tensor, scale: float = 1) -> Activation:
         self.accGradParameters(input, gradOutput, scale)
         return self.updateGradInput(input, gradOutput)
@@ -271,6 +273,7 @@ class IndexLinear(Module):
         running["gradWeight"][counter] = by_key
         running["counter"] = counter + 1
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Tensor, scale: float = 1) -> Activation:
         self.accGradParameters(input, gradOutput, scale)
         return self.updateGradInput(input, gradOutput)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import relume as rl
 from relume import Tensor
 
 
@@ -28,3 +29,18 @@ def tie_gradient(parameter: Tensor, gradient: Tensor, from_file: bool = False) -
         gradient.zero_()
     parameter.requires_grad_()
     parameter.grad = gradient
+
+
+def add_all(sums: list, gradients: list, scale: float) -> None:
+    """Adds scale times gradients to sums: the last ones to all of them; None adds nothing.
+
+    >>> import relume as rl
+    >>> total = rl.ones(2)
+    >>> add_all([total], [None, rl.ones(2)], 3)
+    >>> total.tolist()
+    [4.0, 4.0]
+    """
+    with rl.no_grad():
+        for total, gradient in zip(sums, gradients[len(gradients) - len(sums) :], strict=True):
+            if gradient is not None:
+                total.add_(gradient, alpha=scale)

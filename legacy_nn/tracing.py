@@ -20,6 +20,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.printing import first_line
 from relume.tensor.printing import size_text
 
 
@@ -100,10 +101,6 @@ class TracedLayer:
 
     def __repr__(self) -> str:
         return f"{self.name}: {first_line(self.module)}"
-
-
-def first_line(module: Any) -> str:
-    return str(module).split("\n")[0].removesuffix(" {")
 
 
 def named_tensors(name: str, value: Activation) -> Iterator[tuple[str, Tensor]]:

@@ -100,7 +100,8 @@ class LinearWeightNorm(Module):
     def _accumulate(self, gradients: list, scale: float) -> None:
         # Torch7 overwrites the gradients of v and g; only that of the bias adds up.
         for name, gradient in zip(("v", "g"), gradients[-3:-1], strict=True):
-            self._gradient(name).copy_(gradient * scale)
+            if gradient is not None:
+                self._gradient(name).copy_(gradient * scale)
         super()._accumulate([*gradients[:-3], None, None, gradients[-1]], scale)
 
     def evaluate(self) -> Any:

@@ -217,7 +217,7 @@ def drawing_of(
 
 def row_of(layer: Any, path: str, depth: int) -> LayerRow:
     from relume import Tensor
-    from relume.legacy_nn.tracing import first_line
+    from relume.legacy_nn.printing import first_line
 
     names = [*getattr(layer, "parameter_names", ()), "running_mean", "running_var"]
     if getattr(layer, "children", list)():

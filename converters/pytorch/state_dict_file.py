@@ -23,6 +23,7 @@ from relume import from_numpy
 from relume.converters.errors import FileFormatError
 from relume.converters.formats import Refusal
 from relume.converters.object_tree import class_name
+from relume.tensor.extent import extent
 
 __all__ = ["load", "read", "refuse", "write"]
 
@@ -143,8 +144,8 @@ def rebuild_tensor(storage: Any, offset: int, shape: Any, strides: Any, *rest: A
     whole = all(isinstance(n, int) and n >= 0 for n in (offset, *shape, *strides))
     if not whole or len(shape) != len(strides):
         raise FileFormatError("a tensor in the file has a wrong shape")
-    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    is_larger = math.prod(shape) > storage.size or last >= storage.size
+    _, end = extent(shape, strides, offset)
+    is_larger = math.prod(shape) > storage.size or end > storage.size
     if 0 not in shape and is_larger:
         raise FileFormatError("a tensor in the file is larger than its storage")
     if 0 in shape:

@@ -17,6 +17,7 @@ from relume import _C, Storage, Tensor
 from relume.converters.t7.arrays import Arrays, View
 from relume.converters.t7.objects import ObjectForms
 from relume.converters.t7.writer import Writer
+from relume.tensor.extent import extent
 
 __all__ = ["CompactArrays"]
 
@@ -95,8 +96,8 @@ def pieces(views: dict[int, View]) -> list[tuple[int, int, list[int]]]:
 
 def reach(view: View) -> int:
     """How many elements there are from a view's first to its last."""
-    steps = zip(view.shape, view.strides, strict=True)
-    return 1 + sum((size - 1) * stride for size, stride in steps)
+    first, end = extent(view.shape, view.strides)
+    return end - first
 
 
 def dense_size(view: View) -> int:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from relume import _C, Tensor
+from relume.tensor.extent import extent
 
 __all__ = ["LargeArray", "Outline", "read_outline"]
 
@@ -90,8 +91,7 @@ class LargeArray:
 
     def load(self) -> np.ndarray:
         """What the tensor looks at, in its order of axes."""
-        steps = zip(self.shape, self.strides, strict=True)
-        count = 1 + sum((size - 1) * stride for size, stride in steps)
+        _, count = extent(self.shape, self.strides)
         start = self.offset + self.first * self.dtype.itemsize
         flat = np.fromfile(self.path, self.dtype, count, offset=start)
         strides = [stride * self.dtype.itemsize for stride in self.strides]

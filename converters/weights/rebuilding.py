@@ -22,6 +22,7 @@ from relume.converters.tds import TdsHash, TdsVec
 from relume.converters.torch_object import Payload, TorchObject
 from relume.converters.weights.description import KEY, VERSION
 from relume.legacy_nn.types import DTYPES
+from relume.tensor.extent import extent
 
 __all__ = ["rebuild"]
 
@@ -196,10 +197,8 @@ class Rebuilding:
             f"{shape}, {stride}, {offset} are no view",
         )
         whole = self.storages[number]
-        reach = [(size - 1) * step for size, step in zip(shape, stride, strict=True)]
-        first = offset + sum(min(r, 0) for r in reach)
-        last = offset + sum(max(r, 0) for r in reach)
-        check(0 not in shape and first >= 0 and last < whole.numel(), "a view leaves its storage")
+        first, end = extent(shape, stride, offset)
+        check(0 not in shape and first >= 0 and end <= whole.numel(), "a view leaves its storage")
         view = whole.as_strided(shape, stride, offset)
         if name is not None:
             check(name in self.arrays, f"there is no array {name!r}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from relume import Tensor
 from relume.converters.weights.collecting import Weights
+from relume.tensor.extent import span
 
 __all__ = ["SharedStorages"]
 
@@ -59,14 +60,6 @@ class SharedStorages:
 
     def as_json(self) -> list[dict[str, Any]]:
         return [{"dtype": storage["dtype"], "size": storage["size"]} for storage in self._storages]
-
-
-def span(tensor: Tensor) -> tuple[int, int]:
-    """The first element of the storage that a tensor looks at, and the one after the last."""
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    reach = sum((size - 1) * stride for size, stride in steps)
-    first = tensor.storage_offset()
-    return first + min(reach, 0), first + max(reach, 0) + 1
 
 
 def overlap(tensors: list[Tensor]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from relume.legacy_nn.container import Container
 from relume.legacy_nn.nested import Activation
+from relume.legacy_nn.record import Record, gradients_now
+from relume.legacy_nn.tied_gradients import add_all
 
 
 class Taped(Container):
@@ -16,16 +18,17 @@ class Taped(Container):
         record = self._record
         if record is None or not record.is_of(input) or not record.has_tape():
             record = self._rerun(input)
-        wanted = record.leaves if of_input else [None] * len(record.leaves)
         parameters = self.parameters()[0]
-        wanted = wanted + (parameters if of_parameters else [None] * len(parameters))
-        return record.gradients_of(wanted, self, gradOutput)
+
+        def take(record: Record) -> list:
+            wanted = record.leaves if of_input else [None] * len(record.leaves)
+            wanted = wanted + (parameters if of_parameters else [None] * len(parameters))
+            return record.gradients_of(wanted, self, gradOutput)
+
+        return gradients_now(record, lambda: self._rerun(input), take)
 
     def _accumulate(self, gradients: list, scale: float) -> None:
-        sums = self.parameters()[1]
-        for total, gradient in zip(sums, gradients[len(gradients) - len(sums) :], strict=True):
-            if gradient is not None:
-                total.add_(gradient, alpha=scale)
+        add_all(self.parameters()[1], gradients, scale)
 
     def accGradParameters(
         self, input: Activation, gradOutput: Activation, scale: float = 1

@@ -9,6 +9,7 @@ from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Container
+from relume.legacy_nn.errors import locate, names_errors, not_runnable
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -214,8 +215,6 @@ class AbstractRecurrent(Container):
         return value.clone()
 
     def _run_step(self, module: Any, method: str, *arguments: Any) -> Activation:
-        from relume.legacy_nn.errors import locate, not_runnable
-
         try:
             if not isinstance(module, Module):
                 raise not_runnable(module)
@@ -226,6 +225,7 @@ class AbstractRecurrent(Container):
 
     # ---- backward through time ----
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         step = self._step_back("updateGradInputStep")
         self._step_back("accGradParametersStep")

@@ -17,7 +17,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import lookup
-from relume.legacy_nn.tied_gradients import tie_gradient
+from relume.legacy_nn.tied_gradients import add_all, tie_gradient
 
 
 def fast_lstm(x: Tensor, before: Tensor, cell: Tensor, *parameters: Tensor) -> list[Tensor]:
@@ -117,10 +117,7 @@ class FusedStep(Module):
 
     def _accumulate(self, gradients: list, scale: float) -> None:
         self.cell._gradients_from_file = False
-        targets = self.own[1]
-        for target, gradient in zip(targets, gradients[-len(targets) :], strict=True):
-            if gradient is not None:
-                target.add_(gradient, alpha=scale)
+        add_all(self.own[1], gradients, scale)
 
     @derived
     def accGradParameters(
@@ -129,11 +126,7 @@ class FusedStep(Module):
         self._accumulate(self._differentiate(input, gradOutput, False, True), scale)
 
     def accUpdateGradParameters(self, input: Activation, gradOutput: Activation, lr: float) -> None:
-        gradients = self._differentiate(input, gradOutput, False, True)
-        with rl.no_grad():
-            for target, gradient in zip(self.own[0], gradients[-len(self.own[0]) :], strict=True):
-                if gradient is not None:
-                    target.add_(gradient, alpha=-lr)
+        add_all(self.own[0], self._differentiate(input, gradOutput, False, True), -lr)
 
     def __str__(self) -> str:
         return str(self.cell)

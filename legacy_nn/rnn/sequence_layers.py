@@ -10,7 +10,7 @@ from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module, derived
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.record import Record
+from relume.legacy_nn.record import Record, gradients_now
 from relume.legacy_nn.rnn.sequencer import checked_mode, remembers
 from relume.legacy_nn.types import new_empty
 
@@ -218,12 +218,23 @@ class SequenceLayer(Module):
             for state, value in zip(self.states, given, strict=True)
         ]
         values = [*first, sequence]
-        if self._record is None or not self._record.is_of(values) or not self._record.has_tape():
+
+        def run_anew() -> Record:
             with rl.enable_grad():
                 self._record_run(values)
-        assert self._record is not None
+            assert self._record is not None
+            return self._record
+
+        record = self._record
+        if record is None or not record.is_of(values) or not record.has_tape():
+            record = run_anew()
         later = [self.__dict__.get(state.user_gradient) for state in self.states]
-        return self._record.gradients(self, [gradOutput, *later], of_input, of_parameters)
+        given_gradients = [gradOutput, *later]
+        return gradients_now(
+            record,
+            run_anew,
+            lambda found: found.gradients(self, given_gradients, of_input, of_parameters),
+        )
 
     def _set_grad_input(self, input: Activation, gradients: list) -> None:
         assert self._record is not None

@@ -10,6 +10,7 @@ from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested, printing
 from relume.legacy_nn.container import Container
+from relume.legacy_nn.errors import names_errors
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.registry import register
@@ -211,6 +212,7 @@ class Sequencer(AbstractSequencer):
         self.gradInput = steps.joined(found)
         return self.gradInput
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         return self._through_time("backward", input, gradOutput, scale)
 
@@ -298,6 +300,7 @@ class Repeater(AbstractSequencer):
                 total = nested.add(total, found)
         return nested.table(total) if isinstance(total, list) else total
 
+    @names_errors
     def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
         self.gradInput = self._through_time("backward", input, gradOutput, scale)
         return self.gradInput

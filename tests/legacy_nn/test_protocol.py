@@ -5,6 +5,7 @@ from golden_cases import difference, load_cases
 
 import relume as rl
 from relume import legacy_nn as nn
+from relume.legacy_nn import nested
 
 EXACT = 1e-12
 
@@ -359,3 +360,49 @@ def test_clones_keep_objects_of_unknown_classes():
     copy = net.clone().seen
     assert copy is not net.seen and copy.torch_typename == "my.Counter"
     assert copy.steps.tolist() == [1, 1] and copy.payload == b"x"
+
+
+@pytest.mark.parametrize(
+    ("make", "input"),
+    [
+        (lambda: nn.SeqGRU(3, 2), rl.randn(4, 2, 3, dtype=rl.float64)),
+        (lambda: nn.SeqLSTMP(3, 4, 2), rl.randn(4, 2, 3, dtype=rl.float64)),
+        (
+            lambda: nn.SharedParallelTable(nn.Linear(3, 2)),
+            [rl.randn(2, 3, dtype=rl.float64) for _ in range(2)],
+        ),
+    ],
+)
+def test_backward_takes_the_weights_as_they_are_then(make, input):
+    layer = make()
+    other = layer.clone()
+    output = layer.forward(input)
+    with rl.no_grad():
+        for parameter in [*layer.parameters()[0], *other.parameters()[0]]:
+            parameter.mul_(0.5)
+    gradient = nested.map_tensors(rl.ones_like, output)
+    found = nested.tensors_in(layer.backward(input, gradient))
+    other.forward(input)
+    expected = nested.tensors_in(other.backward(input, gradient))
+    assert all(rl.allclose(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "text", []])
+@pytest.mark.parametrize(
+    ("make", "input"),
+    [
+        (lambda: nn.CReLU(1), rl.ones(3, dtype=rl.float64)),
+        (lambda: nn.Repeater(nn.LSTM(3, 2), 2), rl.ones(2, 3, dtype=rl.float64)),
+        (
+            lambda: nn.IndexLinear(3, 2),
+            [[rl.tensor([1])], [rl.ones(1, dtype=rl.float64)]],
+        ),
+        (lambda: nn.RecGRU(3, 2), rl.ones(2, 3, dtype=rl.float64)),
+    ],
+)
+def test_a_wrong_gradient_names_the_layer(make, input, wrong):
+    layer = make()
+    layer.forward(input)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        layer.backward(input, wrong)
+    assert layer.torch_typename in str(caught.value) or "root.modules[" in str(caught.value)

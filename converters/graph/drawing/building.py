@@ -11,7 +11,7 @@ from relume.converters.weights import collect
 from relume.legacy_nn.container import Branches, Decorator, Sequential
 from relume.legacy_nn.gmodule import gModule
 from relume.legacy_nn.module import Module
-from relume.legacy_nn.tracing import first_line
+from relume.legacy_nn.printing import first_line
 
 __all__ = ["diagram_of_graph", "diagram_of_tree"]
 

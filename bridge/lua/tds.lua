@@ -13,7 +13,8 @@ local convert
 local data = setmetatable({}, {__mode = 'k'})
 local counts = setmetatable({}, {__mode = 'k'})
 
-local function new_class(name, get, set)
+-- `has_methods`: its methods are among what indexing finds.
+local function new_class(name, has_methods, get, set)
    local mt = class.class(name)
    local prototype = newproxy(true)
    local meta = getmetatable(prototype)
@@ -21,7 +22,7 @@ local function new_class(name, get, set)
 
    function meta.__index(self, key)
       local value = get(self, key)
-      if value ~= nil then return value end
+      if value ~= nil or not has_methods then return value end
       return class.find(mt, key)
    end
    function meta.__newindex(self, key, value) set(self, key, convert(value)) end
@@ -38,7 +39,7 @@ end
 
 ----------------------------------------------------------------------------------------
 
-local Hash, hash_meta = new_class('tds.Hash', function(self, key) return data[self][key] end,
+local Hash, hash_meta = new_class('tds.Hash', false, function(self, key) return data[self][key] end,
    function(self, key, value)
       local entries = data[self]
       local before, after = entries[key] ~= nil and 1 or 0, value ~= nil and 1 or 0
@@ -110,7 +111,7 @@ local function check_place(key)
    if type(key) ~= 'number' or key < 1 then error('Vec: an index must be a positive number', 4) end
 end
 
-local Vec, vec_meta = new_class('tds.Vec', function(self, key)
+local Vec, vec_meta = new_class('tds.Vec', true, function(self, key)
    return type(key) == 'number' and data[self][key] or nil
 end, function(self, key, value)
    check_place(key)

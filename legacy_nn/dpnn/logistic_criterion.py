@@ -30,12 +30,12 @@ class BinaryLogisticRegression(Criterion):
         self.sizeAverage = True if sizeAverage is None else sizeAverage
 
     def _check(self, input: Any) -> None:
-        if input.ndim > 2 or (input.ndim == 2 and input.shape[1] != 1):
-            raise ValueError(f"{self}: expected size N or Nx1, got {nested.describe(input)}")
+        if input.ndim > 2 or (input.ndim == 2 and 1 not in input.shape):
+            raise ValueError(f"{self}: expected size N, Nx1 or 1xN, got {nested.describe(input)}")
 
     def _places(self, input: Tensor) -> int:
         """What a mean divides by."""
-        return input.shape[0]
+        return input.numel()
 
     def compute(self, input: Tensor, target: Any) -> Tensor:
         self._check(input)

@@ -73,7 +73,7 @@ class NCEModule(Linear):
         inputSize: length of the input vectors.
         outputSize: number of classes.
         k: noise classes per target.
-        unigrams: how often each class comes; their sum does not matter.
+        unigrams: how often each class comes; becomes their shares, in place.
         Z: what probabilities are divided by; by default estimated from the first batch.
     """
 
@@ -92,7 +92,9 @@ class NCEModule(Linear):
             )
         self.k = k
         self.batchnoise = True
-        self.unigrams = unigrams / unigrams.sum()
+        self.unigrams = unigrams
+        with rl.no_grad():
+            unigrams.div_(unigrams.sum())  # in place, as in Torch7
         self.aliasmultinomial = AliasMultinomial(self.unigrams)
         self.Z = rl.tensor([-1.0 if Z is None else float(Z)], dtype=self.weight.dtype)
         self.output = nested.table([new_empty() for _ in range(4)])
@@ -111,6 +113,14 @@ class NCEModule(Linear):
         """The unigrams of classes (from 1)."""
         chosen = self.unigrams.index_select(0, sampleidx.reshape((-1,)) - 1)
         return chosen.to(sampleprob.dtype).reshape(sampleidx.shape)
+
+    def noiseSample(self, sampleidx: Tensor, batchsize: int, k: int) -> Tensor:
+        """Fills `sampleidx` with batchsize x k noise classes, from 1."""
+        sampleidx.resize_((batchsize, k)).copy_(self._noise(batchsize, k))
+        return sampleidx
+
+    def _noise(self, count: int, k: int) -> Tensor:
+        return self.aliasmultinomial.draw(count * k).reshape((count, k))
 
     def compute(self, input: Activation, weight: Tensor, bias: Tensor | None) -> Activation:
         rows, target = nested.elements(input)[:2]
@@ -165,7 +175,7 @@ class NCEModule(Linear):
 
     def _of_samples(self, rows: Tensor, labels: Tensor, weight: Tensor, bias: Any) -> Activation:
         count, k = rows.shape[0], int(self.k)
-        noise = self.aliasmultinomial.draw(count * k).reshape((count, k))
+        noise = self._noise(count, k)
         self.sampleidx = rl.cat([labels.unsqueeze(1), noise], 1)
         places = self.sampleidx.reshape((-1,)) - 1
         chosen = weight.index_select(0, places).reshape((count, k + 1, -1))

@@ -81,6 +81,19 @@ class SpatialReSampling(Module):
         back = [order.index(d) for d in range(input.ndim)]
         return result.permute(tuple(back)).contiguous()
 
+    def updateGradInput(self, input: Tensor, gradOutput: Tensor) -> Tensor:
+        """The gradient of the input; a `gradOutput` of another size is that of a layer which gives
+        this size, as in Torch7."""
+        y, x = self._dims(input)
+        size = [gradOutput.shape[y], gradOutput.shape[x]]
+        if size == self._size(input.reshape((1, -1, input.shape[y], input.shape[x]))):
+            return super().updateGradInput(input, gradOutput)
+        twin = self.clone()
+        twin.oheight, twin.owidth = size
+        twin.forward(input)
+        self.gradInput = twin.updateGradInput(input, gradOutput)
+        return self.gradInput
+
     def _resample(self, planes: Tensor, size: list[int]) -> Tensor:
         if self.mode == "average":
             return rl.adaptive_avg_pool2d(planes, size)

@@ -261,3 +261,101 @@ def test_planes_that_no_connection_names_are_ignored(lua):
 def test_unsup_finds_the_shrinkage_that_was_written_in_c(lua):
     shrunk = lua.execute("require 'libunsup'; return torch.Tensor{-3, 0.5, 3}:shrinkage(1)")
     assert shrunk.tolist() == [-2, 0, 2]
+
+
+def test_a_hash_has_no_entries_but_its_own(lua):
+    assert lua.execute(
+        """
+        local words = require('tds').Hash()
+        local absent = words.pairs == nil and words.write == nil and words.new == nil
+        words.write = 3
+        local copy = torch.deserialize(torch.serialize(words))
+        return absent, copy.write, #copy
+        """
+    ) == (True, 3, 1)
+
+
+def test_a_sequencer_in_evaluation_gives_as_many_steps_as_it_was_given(lua):
+    counts = lua.execute(
+        """
+        require 'rnn'
+        local net = nn.Sequencer(nn.Linear(2, 2))
+        net:evaluate()
+        local steps = {torch.ones(2), torch.ones(2), torch.ones(2)}
+        local first = #net:forward(steps)
+        return first, #net:forward({steps[1]}), #net:forward(steps)
+        """
+    )
+    assert counts == (3, 1, 3)
+
+
+def test_constructors_lead_to_their_classes_by_metatables(lua):
+    name, parent = lua.execute(
+        """
+        local class = getmetatable(getmetatable(nn.SoftMax))
+        return class.__typename, getmetatable(class).__typename
+        """
+    )
+    assert (name, parent) == ("nn.SoftMax", "nn.Module")
+
+
+@pytest.mark.parametrize("package", ["env", "display", "pprint", "argcheck.doc"])
+def test_packages_of_the_prompt_and_of_windows_are_there(lua, package):
+    lua.execute("require(...)", package)
+
+
+def test_showing_goes_on_without_a_window(lua):
+    window = lua.execute(
+        """
+        require 'image'
+        image.display{image = torch.rand(3, 2, 2), zoom = 2}
+        return require('display').image(torch.rand(3, 2, 2), {win = 10})
+        """
+    )
+    assert window == 10
+
+
+def test_texts_are_documented_while_they_are_recorded(lua):
+    text = lua.execute(
+        """
+        local doc = require 'argcheck.doc'
+        doc 'lost'
+        doc.record()
+        doc 'one '
+        doc.doc 'two'
+        return doc.stop()
+        """
+    )
+    assert text == "one two"
+
+
+def test_a_table_is_printed_with_its_keys_in_order(lua):
+    text = lua.execute("return require('pprint').pretty_string{b = {}, a = 'x', 7}")
+    assert text == '{\n  1 : 7\n  a : "x"\n  b : {}\n}'
+
+
+def test_samples_become_batches_and_back(lua):
+    lua.execute("require 'dpnn'")
+    batch, sample = lua.execute(
+        """
+        local net, x = nn.Identity(), torch.ones(2, 3)
+        local batch = net:toBatch(x, 2)
+        return batch:dim(), net:fromBatch(batch, 1):dim()
+        """
+    )
+    assert (batch, sample) == (3, 2)
+
+
+def test_a_serial_module_is_written_small_and_in_its_type(lua):
+    size, kind, shared = lua.execute(
+        """
+        require 'dpnn'
+        local net = nn.Sequential():add(nn.Linear(2, 3)):Serial():mediumSerial()
+        net:forward(torch.ones(2))
+        net.tensortype = 'torch.FloatTensor'
+        local copy = net:clone()
+        local linear = copy:get(1):get(1)
+        return linear.output:nElement(), linear.weight:type(), net:get(1):get(1).output:nElement()
+        """
+    )
+    assert (size, kind, shared) == (0, "torch.FloatTensor", 3)

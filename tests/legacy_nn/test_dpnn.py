@@ -304,3 +304,19 @@ def test_glimpses_of_no_sensible_size_are_refused(depth, scale):
     layer = nn.SpatialGlimpse(4, depth, scale)
     with pytest.raises(ValueError, match="times as large as the one before"):
         layer.forward([rl.zeros(2, 1, 9, 9), rl.zeros(2, 2)])
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (1, 4)])
+def test_logistic_regression_takes_a_vector_in_any_form(shape):
+    criterion = nn.BinaryLogisticRegression()
+    loss = criterion.forward(rl.zeros(shape), rl.ones(shape))
+    assert loss == pytest.approx(math.log(2))
+
+
+def test_noise_classes_are_drawn_into_a_tensor_by_the_given_shares():
+    unigrams = rl.tensor([0.0, 3.0, 1.0], dtype=rl.float64)
+    layer = nn.NCEModule(2, 3, 5, unigrams)
+    assert unigrams.tolist() == [0.0, 0.75, 0.25]
+    drawn = layer.noiseSample(rl.empty((0,), dtype=rl.int64), 4, 50)
+    assert drawn.shape == (4, 50)
+    assert set(drawn.reshape((-1,)).tolist()) == {2, 3}

@@ -347,3 +347,13 @@ def test_ctc_criterion(batch_first):
     assert criterion.forward(tensor(given), labels, sizes) == pytest.approx(expected[0] + shorter)
     check_criterion(criterion, given, labels)
     check_criterion(criterion, given, labels, sizes)
+
+
+def test_resampling_takes_gradients_of_another_size_than_its_own():
+    x, gradient = rl.randn((1, 2, 8, 8)), rl.randn((1, 2, 4, 4))
+    small = nn.SpatialReSampling(owidth=4, oheight=4)
+    small.forward(x)
+    expected = small.backward(x, gradient).tolist()
+    assert (
+        nn.SpatialReSampling(owidth=8, oheight=8).updateGradInput(x, gradient).tolist() == expected
+    )

@@ -2,6 +2,7 @@
 require 'nn'
 require 'dpnn.module_methods'
 require 'dpnn.step_clone'
+require 'dpnn.serial'
 require 'dpnn.small_layers'
 require 'dpnn.reinforce'
 require 'dpnn.rewards'

@@ -80,5 +80,18 @@ function Module:updateGradParameters(momFactor, momDamp, momNesterov)
    end
 end
 
+-- A single sample (a tensor of `nDim` dimensions) as a batch; fromBatch undoes that.
+function Module:toBatch(tensor, nDim, batchDim)
+   self.dpnn_online = tensor:dim() == nDim
+   if not self.dpnn_online then return tensor end
+   local size = tensor:size():totable()
+   table.insert(size, batchDim or 1, 1)
+   return tensor:view(unpack(size))
+end
+
+function Module:fromBatch(tensor, batchDim)
+   return self.dpnn_online and tensor:select(batchDim or 1, 1) or tensor
+end
+
 -- Parameters whose gradients count in an update.
 function Module:sparseParameters() return self:parameters() end

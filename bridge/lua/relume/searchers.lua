@@ -75,7 +75,7 @@ local ADVICE = {
    cutorch = ON_A_GPU, cunn = ON_A_GPU, cunnx = ON_A_GPU, cltorch = ON_A_GPU, clnn = ON_A_GPU,
    fbcunn = ON_A_GPU, ccn2 = ON_A_GPU, nccl = ON_A_GPU,
    cudnn = ON_A_GPU .. '; relume.load makes layers of nn of those in a file',
-   itorch = NO_WINDOWS, display = NO_WINDOWS, qt = NO_WINDOWS, qtwidget = NO_WINDOWS, qttorch = NO_WINDOWS,
+   itorch = NO_WINDOWS, qt = NO_WINDOWS, qtwidget = NO_WINDOWS, qttorch = NO_WINDOWS,
    visdom = NO_WINDOWS,
    loadcaffe = NETWORKS:format 'Caffe', caffe = NETWORKS:format 'Caffe',
    loadtf = NETWORKS:format 'TensorFlow', mattorch = 'scipy.io.loadmat reads such files; hand its arrays to Lua',

@@ -277,7 +277,8 @@ end
 function AbstractRecurrent:reinforce(reward)
    if torch.isTensor(reward) and reward:dim() < 2 then
       for _, module in ipairs(self.modules) do module:reinforce(reward) end
-      for _, clone in ipairs(self:copies()) do clone:reinforce(reward) end
+      local copies = self.copies or AbstractRecurrent.copies  -- others borrow this method
+      for _, clone in ipairs(copies(self)) do clone:reinforce(reward) end
       return self
    end
    local total = torch.isTensor(reward) and reward:size(1) or #reward

@@ -96,10 +96,11 @@ function Sequencer:updateOutput(input)
    local outputs = reuses and self.tableoutput or {}
    for i, element in ipairs(steps) do
       local output = self:rethrowErrors(module, 1, 'updateOutput', element)
-      -- in evaluation all steps give the same tensor; as in Torch7, a shorter sequence leaves the
-      -- end of a longer one in the table
-      outputs[i] = reuses and recursive.recursiveCopy(outputs[i], output) or output
+      -- in evaluation all steps give the same tensor
+      if reuses then output = recursive.recursiveCopy(outputs[i] or table.remove(self._output, 1), output) end
+      outputs[i] = output
    end
+   for i = #outputs, #steps + 1, -1 do table.insert(self._output, 1, table.remove(outputs)) end
    self.tableoutput = outputs
    local own = torch.isTensor(input) and {unpack(outputs, 1, #steps)} or outputs
    self.output = sequencer.joined(input, own, self.output)

@@ -124,15 +124,16 @@ local function container_of(name, module)
    return place, last
 end
 
--- A constructor table: calling it makes an object, fields of the class shine through.
+-- A constructor table: calling it makes an object, fields of the class shine through. The metatable
+-- of its metatable is that of the class, where torch-autograd looks for it.
 local function new_constructor(mt)
    local constructor = {}
    constructors[mt], classes[constructor] = constructor, mt
-   return setmetatable(constructor, {
+   return setmetatable(constructor, setmetatable({
       __index = function(_, key) return find(mt, key) end,
       __newindex = function(_, key, value) rawset(mt, key, value) end,
       __call = function(_, ...) return mt.new(...) end,
-   })
+   }, mt))
 end
 
 function class.newmetatable(name, parent, module)

@@ -18,11 +18,14 @@ local char = types.by_class.Char
 ----------------------------------------------------------------------------------------
 -- Writing.
 
+-- A method of an object's class: tables of data may have an entry of its name.
+local function method_of(object, name) return class.find(class.metatable_of(object), name) end
+
 -- The number for the kind of an object; nil when it cannot be written.
 local function tag_of(object)
    local kind = type(object)
    if class.typename(object) then
-      local writes = kind == 'table' or object.write ~= nil
+      local writes = kind == 'table' or method_of(object, 'write') ~= nil
       return writes and tags.torch or nil
    end
    if kind == 'function' then
@@ -88,8 +91,9 @@ local function write_torch_object(file, object, hook)
    local name = class.typename(object)
    write_text(file, 'V ' .. class.version(object))
    write_text(file, name)
-   if object.write then
-      object:write(file)
+   local write = method_of(object, 'write')
+   if write then
+      write(object, file)
    else
       file:writeObject(writable_fields(file, object), name, hook)
    end
@@ -193,8 +197,9 @@ local function read_torch_object(file, number)
    end
    local object = factory_of(name)(file)
    file.references.read[number] = object
-   if object.read then
-      object:read(file, version or 0)
+   local read = method_of(object, 'read')
+   if read then
+      read(object, file, version or 0)
    else
       for key, value in pairs(file:readObject()) do object[key] = value end
    end

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -21,13 +22,6 @@ VolumetricFullConvolution SpatialMaxPooling SpatialAveragePooling VolumetricMaxP
 VolumetricAveragePooling SpatialCrossMapLRN SpatialDivisiveNormalization Dropout
 SpatialCrossEntropyCriterion VolumetricCrossEntropyCriterion
 RNN RNNReLU RNNTanh LSTM GRU BLSTM BGRU""".split()
-
-
-def loaded(typename, **fields):
-    cls = nn.lookup(typename)
-    layer = cls.__new__(cls)
-    layer._load_fields(fields, 1)
-    return layer
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,17 +2,10 @@
 
 import pytest
 from golden_cases import DATA, difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
-
-
-def loaded(typename, **fields):
-    """A layer as the reader makes it."""
-    cls = nn.lookup(typename)
-    layer = cls.__new__(cls)
-    layer._load_fields(fields, 1)
-    return layer
 
 
 @pytest.mark.parametrize("name", ["old_avgpool", "old_conv", "old_lookup"])

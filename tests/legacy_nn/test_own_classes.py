@@ -2,6 +2,7 @@
 
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -15,16 +16,6 @@ def register(monkeypatch):
     """Registers a class for one test only."""
     monkeypatch.setattr(registry, "_classes", dict(registry._classes))
     return nn.register
-
-
-def loaded(typename, **fields):
-    """An object as the reader makes it."""
-    cls = nn.lookup(typename)
-    if cls is None:
-        return rl.TorchObject(typename, fields)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
 
 
 def make_add_scalar(register):

@@ -2,20 +2,13 @@
 
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
 from relume.legacy_nn.rnn.dropout import Dropout
 
 DOUBLE = {"dtype": rl.float64}
-
-
-def loaded(typename, **fields):
-    """A layer as the reader makes it."""
-    cls = nn.lookup(typename)
-    layer = cls.__new__(cls)
-    layer._load_fields(fields, 1)
-    return layer
 
 
 def fields_without(layer, *names):

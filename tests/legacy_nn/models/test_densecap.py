@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -19,13 +20,6 @@ def random(*shape):
 
 def boxes(*shape):
     return rl.cat([rl.rand(*shape, 2, **DOUBLE) * 20 + 5, rl.rand(*shape, 2, **DOUBLE) * 8 + 2], -1)
-
-
-def loaded(typename, **fields):
-    cls = nn.registry.variant_of(typename, fields) or nn.lookup(typename)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
 
 
 def test_boxes_are_changed_and_changes_found():

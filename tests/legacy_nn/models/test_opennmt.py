@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -13,13 +14,6 @@ SIZE, WORDS = 4, 9
 
 def random(*shape):
     return rl.randn(*shape, **DOUBLE)
-
-
-def loaded(typename, **fields):
-    cls = nn.lookup(typename)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
 
 
 def lstm_layer(inputs, size):

@@ -28,13 +28,6 @@ def lstm(x, weight, bias, h, c):
     return np.stack(outputs, 1), c
 
 
-def loaded(typename, **fields):
-    cls = nn.registry.variant_of(typename, fields) or nn.lookup(typename)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
-
-
 def states(*shape):
     return rl.randn(*shape, **DOUBLE)
 

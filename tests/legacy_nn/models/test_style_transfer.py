@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -14,13 +15,6 @@ DOUBLE = {"dtype": rl.float64}
 
 def random(*shape):
     return rl.randn(*shape, **DOUBLE)
-
-
-def loaded(typename, **fields):
-    cls = nn.lookup(typename)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
 
 
 def test_instance_normalisation_of_batches_and_single_images():

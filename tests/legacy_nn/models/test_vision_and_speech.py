@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from golden_cases import difference
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -15,13 +16,6 @@ DOUBLE = {"dtype": rl.float64}
 
 def random(*shape):
     return rl.randn(*shape, **DOUBLE)
-
-
-def loaded(typename, **fields):
-    cls = nn.registry.variant_of(typename, fields) or nn.lookup(typename)
-    value = cls.__new__(cls)
-    value._load_fields(fields, 1)
-    return value
 
 
 def leaf(*shape):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from golden_cases import difference
 from layer_checks import check_gradients
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -14,12 +15,6 @@ SIZE, STEPS, PLACES = 3, 4, 5
 
 def random(*shape):
     return rl.randn(*shape, **DOUBLE)
-
-
-def loaded(typename, **fields):
-    value = nn.lookup(typename).__new__(nn.lookup(typename))
-    value._load_fields(fields, 1)
-    return value
 
 
 def test_masks():

@@ -8,6 +8,7 @@ import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.counting import from_one
+from relume.legacy_nn.criterion import MSECriterion
 from relume.legacy_nn.dropout import Dropout
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
@@ -194,3 +195,9 @@ class Embedding(Module):
         if not isinstance(input, Tensor) or input.ndim != 1:
             raise ValueError(f"{self}: expected a vector of numbers, got {nested.describe(input)}")
         return weight[from_one(self, input, weight.shape[0])]
+
+
+@register("autograd.nn.criterion.AutoMSE")
+class AutoMSE(MSECriterion):
+    """The mean of the squared differences, as torch-autograd's documentation writes it in Lua; the
+    function that a file has is kept, and not run."""

@@ -173,6 +173,11 @@ LAYERS = {
 
 # Class: a function that makes a criterion, its input and its target.
 CRITERIONS = {
+    "autograd.nn.criterion.AutoMSE": (
+        nn.lookup("autograd.nn.criterion.AutoMSE"),
+        v(3),
+        v(3, seed=1),
+    ),
     "nn.AdaptiveLoss": (
         lambda: nn.AdaptiveLoss([2, 4]),
         [v(3, 3), v(1, 2)],

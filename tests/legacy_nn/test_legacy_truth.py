@@ -13,7 +13,6 @@ FOLDER = Path(__file__).parents[3] / "shared" / "legacy_files"
 # Of the largest value; doubles, floats, gradients of floats.
 DOUBLE, FLOAT, FLOAT_GRADIENT = 1e-9, 1e-5, 1e-3
 ACTIVATION = 1e-4  # what the files' own Torch7 and today's differ by
-AUTO_MSE = "autograd.nn.criterion.AutoMSE"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs ../shared/legacy_files")
 
@@ -74,16 +73,10 @@ def ones_like(value):
     return rl.Table([ones_like(element) for element in value])
 
 
-class AutoMSE(nn.MSECriterion):
-    """What the truth was computed with in the place of a Lua function on tensors."""
-
-    torch_typename = AUTO_MSE
-
-
 @pytest.mark.parametrize(("name", "index"), list(all_runs()))
 def test_run(name, index):
     case = list(rl.load(FOLDER / "truth" / f"{name}.t7").cases)[index]
-    module = at(load(name, classes={AUTO_MSE: AutoMSE}), case.module_path)
+    module = at(load(name), case.module_path)
     if isinstance(module, rl.LuaFunction):
         assert [rl.bridge.run_saved(module, *case.input)] == list(case.output)
         return

@@ -59,6 +59,11 @@ class _NonnegativeInteger(Constraint):
         return (value >= 0) & (value == value.floor())
 
 
+class _PositiveInteger(_NonnegativeInteger):
+    def check(self, value: Tensor) -> Tensor:
+        return super().check(value) & (value > 0)
+
+
 class _Simplex(Constraint):
     event_dim = 1
 
@@ -66,20 +71,48 @@ class _Simplex(Constraint):
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6 + 1e-6 * value.shape[-1])
 
 
-class _PositiveDefinite(Constraint):
+class _Square(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        symmetric = ((value - value.mT).abs() <= 1e-6 + 1e-5 * value.abs()).flatten(-2).all(-1)
+        return rl.full(value.shape[:-2], value.shape[-1] == value.shape[-2])
+
+
+class _Symmetric(_Square):
+    def check(self, value: Tensor) -> Tensor:
+        if value.shape[-1] != value.shape[-2]:
+            return super().check(value)
+        return ((value - value.mT).abs() <= 1e-6 + 1e-5 * value.abs()).flatten(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        if not symmetric.any():
+            return symmetric
+        eigenvalues = rl.linalg.eigvalsh(value)
+        rounding = 10 * rl.finfo(value.dtype).eps * eigenvalues.abs().amax(-1, True)
+        return symmetric & (eigenvalues >= -rounding).all(-1)
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Tensor) -> Tensor:
+        symmetric = super().check(value)
+        if not symmetric.any():
+            return symmetric
         return symmetric & (rl.linalg.eigvalsh(value) > 0).all(-1)
 
 
-class _LowerCholesky(Constraint):
+class _LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value: Tensor) -> Tensor:
-        is_lower = (value.tril() == value).flatten(-2).all(-1)
-        return is_lower & (value.diagonal(0, -2, -1) > 0).all(-1)
+        return (value.tril() == value).flatten(-2).all(-1)
+
+
+class _LowerCholesky(_LowerTriangular):
+    def check(self, value: Tensor) -> Tensor:
+        return super().check(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
 class _CorrCholesky(_LowerCholesky):
@@ -175,21 +208,32 @@ def greater_than_eq(lower: Tensor | float) -> Interval:
     return Interval(lower, None, open="[")
 
 
+def less_than(upper: Tensor | float) -> Interval:
+    """Numbers below `upper`."""
+    return Interval(None, upper)
+
+
 def independent(base: Constraint, count: int) -> Constraint:
     """`base`, with `count` more dimensions belonging to one value."""
     return Independent(base, count)
 
 
 integer_interval = IntegerInterval
+multinomial = Counts
 real: Constraint = _Real()
 real_vector: Constraint = _RealVector()
 boolean: Constraint = _Boolean()
 one_hot: Constraint = _OneHot()
 nonnegative_integer: Constraint = _NonnegativeInteger()
+positive_integer: Constraint = _PositiveInteger()
 positive: Constraint = greater_than(0.0)
 nonnegative: Constraint = greater_than_eq(0.0)
 unit_interval: Constraint = interval(0.0, 1.0)
 simplex: Constraint = _Simplex()
+square: Constraint = _Square()
+symmetric: Constraint = _Symmetric()
+positive_semidefinite: Constraint = _PositiveSemidefinite()
 positive_definite: Constraint = _PositiveDefinite()
+lower_triangular: Constraint = _LowerTriangular()
 lower_cholesky: Constraint = _LowerCholesky()
 corr_cholesky: Constraint = _CorrCholesky()

@@ -214,3 +214,12 @@ class ComposeTransform(Transform):
 
 
 identity_transform = ComposeTransform([])
+
+
+def __getattr__(name: str) -> Any:
+    """Transforms of whole vectors, which have a file of their own, by PyTorch's place for them."""
+    if name.endswith("Transform"):
+        from relume.distributions import transforms_of_vectors
+
+        return getattr(transforms_of_vectors, name)
+    raise AttributeError(f"module 'relume.distributions.transforms' has no attribute {name!r}")

@@ -175,3 +175,29 @@ def test_the_seed_decides():
         rl.manual_seed(11)
         draws.append(d.Gamma(rl.ones(4), 2.0).sample((3,)).tolist())
     assert draws[0] == draws[1]
+
+
+@pytest.mark.parametrize(
+    "name, inside, outside",
+    [
+        ("less_than", -1.0, 2.0),
+        ("positive_integer", 3.0, 0.0),
+        ("square", [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0]]),
+        ("symmetric", [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]),
+        ("positive_semidefinite", [[1.0, 1.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]),
+        ("positive_definite", [[2.0, 1.0], [1.0, 2.0]], [[1.0, 2.0, 0.0]]),
+        ("lower_triangular", [[1.0, 0.0], [3.0, -1.0]], [[1.0, 2.0], [0.0, 1.0]]),
+    ],
+)
+def test_constraints_know_their_values(name, inside, outside):
+    constraint = getattr(d.constraints, name)
+    constraint = constraint(1.0) if name == "less_than" else constraint
+    assert constraint.check(rl.tensor(inside)).item() is True
+    assert constraint.check(rl.tensor(outside)).item() is False
+
+
+def test_all_transforms_are_in_one_module():
+    from relume.distributions.transforms import ExpTransform, StickBreakingTransform
+
+    assert d.StickBreakingTransform is StickBreakingTransform
+    assert d.ExpTransform is ExpTransform

@@ -66,43 +66,65 @@ struct Wrapped {
   int64_t operator()(int64_t place, int64_t size) const { return wrapped_place(place, size); }
 };
 
+// Where the rows of an index tensor point in a row-major tensor of `shape`: element k of a row at `start`
+// stands for position start + k * step + place * along.
+struct IndexRows {
+  const Tensor& index;
+  Dims steps;
+  int dim, last;
+  int64_t along, size, step, length;
+
+  IndexRows(const Tensor& index, IntSpan shape, int dim)
+      : index(index), steps(contiguous_strides(shape)), dim(dim), last(index.ndim() - 1) {
+    along = last < 0 ? 0 : steps[dim];
+    size = last < 0 ? 1 : shape[dim];
+    step = last < 0 || dim == last ? 0 : steps[last];
+    length = last < 0 ? 1 : index.size(last);
+  }
+
+  // Calls `function(start, begin, end)` for the parts of rows among the elements [begin, end) of the index.
+  template <class Function>
+  void for_each(int64_t begin, int64_t end, Function function) const {
+    if (begin >= end) return;
+    // Where row `begin / length` starts in the tensor, without the part along `dim`.
+    int64_t position[kMaxDims] = {};
+    int64_t start = 0, row = begin / length;
+    for (int d = last - 1; d >= 0; --d) {
+      position[d] = row % index.size(d);
+      row /= index.size(d);
+      if (d != dim) start += position[d] * steps[d];
+    }
+    int64_t k = begin % length;
+    for (int64_t i = begin; i < end; k = 0) {
+      const int64_t stop = std::min(end, i + length - k);
+      function(start + k * step, i, stop);
+      i = stop;
+      for (int d = last - 1; d >= 0; --d) {
+        const int64_t outer_step = d == dim ? 0 : steps[d];
+        start += outer_step;
+        if (++position[d] < index.size(d)) break;
+        start -= index.size(d) * outer_step;
+        position[d] = 0;
+      }
+    }
+  }
+};
+
 // Calls `function(position in the tensor, position in the index)` for the elements [begin, end) of an
 // index tensor; the tensor is row-major of `shape`. Places must be in range.
 template <class Wrap, class Function>
 void for_each_place(const Tensor& index, IntSpan shape, int dim, int64_t begin, int64_t end, Wrap wrap,
                     Function function) {
-  if (begin >= end) return;
-  const Dims steps = contiguous_strides(shape);
-  const int last = index.ndim() - 1;
-  const int64_t along = last < 0 ? 0 : steps[dim], size = last < 0 ? 1 : shape[dim];
-  const int64_t step = last < 0 || dim == last ? 0 : steps[last];
-  const int64_t length = last < 0 ? 1 : index.size(last);
+  const IndexRows rows(index, shape, dim);
   const int64_t* places = index.data_as<int64_t>();
-  // Where row `begin / length` starts in the tensor, without the part along `dim`.
-  int64_t position[kMaxDims] = {};
-  int64_t start = 0, row = begin / length;
-  for (int d = last - 1; d >= 0; --d) {
-    position[d] = row % index.size(d);
-    row /= index.size(d);
-    if (d != dim) start += position[d] * steps[d];
-  }
-  int64_t k = begin % length;
-  for (int64_t i = begin; i < end;) {
-    const int64_t stop = std::min(length, k + end - i);
+  const int64_t along = rows.along, size = rows.size, step = rows.step;
+  rows.for_each(begin, end, [&](int64_t start, int64_t i, int64_t stop) {
     if (along == 1) {  // `dim` is the last one
-      for (; k < stop; ++k, ++i) function(start + wrap(places[i], size), i);
+      for (; i < stop; ++i) function(start + wrap(places[i], size), i);
     } else {
-      for (; k < stop; ++k, ++i) function(start + k * step + wrap(places[i], size) * along, i);
+      for (; i < stop; ++i, start += step) function(start + wrap(places[i], size) * along, i);
     }
-    k = 0;
-    for (int d = last - 1; d >= 0; --d) {
-      const int64_t outer_step = d == dim ? 0 : steps[d];
-      start += outer_step;
-      if (++position[d] < index.size(d)) break;
-      start -= index.size(d) * outer_step;
-      position[d] = 0;
-    }
-  }
+  });
 }
 
 }  // namespace relume

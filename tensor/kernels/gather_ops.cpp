@@ -118,24 +118,49 @@ void index_select_cpu(Call& call) {
   output.write_back();
 }
 
+// to[i] = from[places[i]] along a row, checking every place as it is used. False when one is out of range.
+template <class T>
+bool gather_row(T* to, const T* from, const IndexRows& rows, int64_t begin, int64_t end) {
+  const int64_t* places = rows.index.data_as<int64_t>();
+  const uint64_t size = static_cast<uint64_t>(rows.size);
+  const int64_t along = rows.along, step = rows.step;
+  const auto copy = [&](auto is_last_dim) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint64_t place = static_cast<uint64_t>(places[i]);
+      if (__builtin_expect(place >= size, 0)) {  // counted from the end, or wrong
+        place += size;
+        if (place >= size) return false;
+      }
+      if constexpr (decltype(is_last_dim)::value) {
+        to[i] = from[place];
+      } else {
+        to[i] = from[static_cast<int64_t>(place) * along];
+        from += step;
+      }
+    }
+    return true;
+  };
+  return along == 1 ? copy(std::true_type{}) : copy(std::false_type{});
+}
+
 void gather_cpu(Call& call) {
   const Tensor input = contiguous_copy_if_needed(call.tensor(0));
   const int dim = wrap_dim(call.integer(1), input.ndim());
   const Tensor index = gather_index(call, 2, input.shape(), dim);
   const DenseOutput output(call.output(0, index.shape(), input.dtype()));
-  const int64_t size = Around(input.shape(), dim).size;
-  bool good = true;
+  const IndexRows rows(index, input.shape(), dim);
+  std::atomic<bool> good{true};
   visit_size(input.dtype(), [&](auto example) {
     using T = decltype(example);
     const T* from = input.data_as<T>();
     T* to = output->data_as<T>();
-    good = read_checked(index.data_as<int64_t>(), index.numel(), size, grain_for(sizeof(T)),
-                        [&](int64_t first, int64_t last, auto wrap) {
-                          for_each_place(index, input.shape(), dim, first, last, wrap,
-                                         [=](int64_t place, int64_t i) { to[i] = from[place]; });
-                        });
+    parallel_for(0, index.numel(), grain_for(sizeof(T)), [&](int64_t begin, int64_t end) {
+      rows.for_each(begin, end, [&](int64_t start, int64_t i, int64_t stop) {
+        if (!gather_row(to, from + start, rows, i, stop)) good = false;
+      });
+    });
   });
-  if (!good) throw_bad_place(index, dim, size);
+  if (!good) throw_bad_place(index, dim, Around(input.shape(), dim).size);
   output.write_back();
 }
 

@@ -1,6 +1,7 @@
 // Ops that write along one dimension at the places that an index tensor names: index_add, index_copy,
 // index_fill, scatter, scatter_add, put; each with its in-place form, and the gradients of the ops
 // that read (gather_ops.cpp).
+#include <atomic>
 #include <cstring>
 
 #include "tensor/kernels/along_dim.h"
@@ -141,18 +142,35 @@ void index_select_backward_cpu(Call& call) {
 
 // ---- an index for every element ----
 
+// How places are read that are checked as they are used; a wrong one stands for 0 and is noted.
+struct Checked {
+  std::atomic<bool>* good;
+
+  int64_t operator()(int64_t place, int64_t size) const {
+    if (__builtin_expect(static_cast<uint64_t>(place) < static_cast<uint64_t>(size), 1)) return place;
+    place += size;
+    if (static_cast<uint64_t>(place) < static_cast<uint64_t>(size)) return place;
+    *good = false;
+    return 0;
+  }
+};
+
 // for_each_place over a whole index tensor, on several threads where they cannot meet: they take
-// different indices of the dimensions before `dim`.
+// different indices of the dimensions before `dim`. Throws IndexError, afterwards, for a wrong place.
 template <class Function>
 void for_all_places(const Tensor& index, IntSpan shape, int dim, Function function) {
+  const int64_t size = Around(shape, dim).size;
+  if (size == 0) return check_places(index, dim, size);
+  std::atomic<bool> good{true};
   int64_t outer = 1;
   for (int d = 0; d < dim; ++d) outer *= index.size(d);
   if (outer == 0) return;
   const int64_t each = index.numel() / outer;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, each));
   parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
-    for_each_place(index, shape, dim, begin * each, end * each, Wrapped{}, function);
+    for_each_place(index, shape, dim, begin * each, end * each, Checked{&good}, function);
   });
+  if (!good) throw_bad_place(index, dim, size);
 }
 
 struct ElementWrite {
@@ -163,7 +181,7 @@ struct ElementWrite {
     const Tensor input = call.tensor(0);
     dim = wrap_dim(call.integer(1), input.ndim());
     index = apart(call, gather_index(call, 2, input.shape(), dim));
-    check_places(index, dim, Around(input.shape(), dim).size);
+    if (call.in_place) check_places(index, dim, Around(input.shape(), dim).size);  // before anything changes
   }
 };
 
@@ -212,7 +230,6 @@ void gather_backward_cpu(Call& call) {
   const IntSpan shape = call.integers(1);
   const int dim = wrap_dim(call.integer(2), shape.count);
   const Tensor index = gather_index(call, 3, shape, dim);
-  check_places(index, dim, Around(shape, dim).size);
   const DenseOutput output(call.output(0, shape, grad.dtype()));
   fill(*output, 0);
   scatter_add_into(*output, dim, index, contiguous_copy_if_needed(grad));

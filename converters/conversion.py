@@ -22,11 +22,19 @@ from relume.converters.formats import (
 )
 from relume.converters.importing.source import as_network, with_weights
 from relume.converters.loading import load_any, readable_format
-from relume.converters.networks import find_network, networks_to_prove, with_one_type
+from relume.converters.networks import (
+    NoNetwork,
+    find_network,
+    networks_to_prove,
+    with_one_type,
+)
+from relume.converters.object_tree import class_name
+from relume.converters.object_tree import select as select_object
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
 from relume.converters.proof.report import ConversionReport, ProofFailed, drawing_of, layer_rows
 from relume.converters.weights import collect, streaming
+from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.errors import UnknownModuleError
 
 __all__ = ["convert"]
@@ -135,10 +143,8 @@ def convert(
     source = as_network(source)
     warning = ""
     if not file_format.any_object:
-        source, warning = with_one_type(find_network(source, select))
+        source, warning = with_one_type(only_network(source, select, file_format))
     elif select:
-        from relume.converters.object_tree import select as select_object
-
         source = select_object(source, select)
     conversion = Conversion(
         source=source,
@@ -160,6 +166,23 @@ def convert(
     carry_out(conversion, Path(dst))
     conversion.report.seconds = time.perf_counter() - started
     return conversion.report
+
+
+def only_network(source: Any, select: str, file_format: Format) -> Any:
+    """The one network of an object, for formats that hold one.
+
+    Raises:
+        CannotConvert: it holds none.
+        ValueError: several, so that one has to be selected.
+    """
+    try:
+        return find_network(source, select)
+    except NoNetwork as error:
+        found = select_object(source, select) if select else source
+        reason = str(error)
+        if isinstance(found, Criterion):
+            reason = "a criterion, of an output and a target; nn.CriterionTable(it) is a network"
+        raise CannotConvert(file_format.name, [Refusal(class_name(found), 1, reason)]) from None
 
 
 def convert_large(
@@ -259,8 +282,6 @@ def holds_something(file_format: Format, source: Any) -> bool:
 
 
 def nothing_in(source: Any) -> Refusal:
-    from relume.converters.object_tree import class_name
-
     reason = "there are no weights in it: no tensor that holds anything"
     return Refusal(class_name(source), 1, reason)
 
@@ -308,11 +329,19 @@ def check_weights(conversion: Conversion, again: Any) -> None:
         found = names[name]
         if options.dtype and array.dtype.kind == "f":
             array = array.astype(options.dtype)
-        if not keeps_types and found.size == array.size:
+        is_alike = (found.dtype, found.shape) == (array.dtype, array.shape)
+        if not keeps_types and not is_alike and found.size == array.size:
             found = found.astype(array.dtype).reshape(array.shape)
         is_same = found.dtype == array.dtype and found.shape == array.shape
-        if not is_same or found.tobytes() != array.tobytes():
+        if not is_same or not have_same_bytes(found, array):
             raise OSError(f"{name} differs in the file that was just written; is the disk full?")
+
+
+def have_same_bytes(a: np.ndarray, b: np.ndarray) -> bool:
+    """Are the elements of two arrays of one shape the same? What both repeat is looked at once."""
+    steps = zip(a.strides, b.strides, strict=True)
+    once = tuple(slice(1) if one == other == 0 else slice(None) for one, other in steps)
+    return a[once].tobytes() == b[once].tobytes()
 
 
 def prove_networks(conversion: Conversion, again: Any) -> None:

@@ -11,10 +11,21 @@ from relume import legacy_nn
 from relume.converters import object_tree
 from relume.legacy_nn.types import DTYPES
 
-__all__ = ["find_network", "networks_to_prove", "outer_modules", "types_of", "with_one_type"]
+__all__ = [
+    "NoNetwork",
+    "find_network",
+    "networks_to_prove",
+    "outer_modules",
+    "types_of",
+    "with_one_type",
+]
 
 
 CONVERTERS = ("nn.Copy", "nn.Convert")  # layers whose output has another type than their input
+
+
+class NoNetwork(ValueError):
+    """An object holds no module that could be run alone."""
 
 
 def find_network(root: Any, path: str = "") -> Any:
@@ -25,7 +36,8 @@ def find_network(root: Any, path: str = "") -> Any:
         path: such as "protos.rnn".
 
     Raises:
-        ValueError: there is none, or several; the message lists them.
+        NoNetwork: (a ValueError) there is none.
+        ValueError: there are several; the message lists them.
 
     >>> from relume import legacy_nn as nn
     >>> find_network({"model": nn.Tanh(), "epoch": 3})
@@ -35,7 +47,7 @@ def find_network(root: Any, path: str = "") -> Any:
         root = object_tree.select(root, path)
     if isinstance(root, legacy_nn.criterion.Criterion):
         where = f"{path!r}" if path else "the file"
-        raise ValueError(
+        raise NoNetwork(
             f"{where} is a criterion ({root.torch_typename}), not a network: it compares an output "
             "with a target; call it in Python: relume.load(file), criterion.forward(output, target)"
         )
@@ -47,7 +59,7 @@ def find_network(root: Any, path: str = "") -> Any:
     where = f"{path!r}" if path else "the file"
     if not found:
         kind = object_tree.class_name(root)
-        raise ValueError(f"there is no network to run in {where}, which holds: {kind}")
+        raise NoNetwork(f"there is no network to run in {where}, which holds: {kind}")
     names = "\n".join(f"  --select {name}   ({m.torch_typename})" for name, m in found)
     raise ValueError(f"there are {len(found)} modules in {where}; say which one:\n{names}")
 

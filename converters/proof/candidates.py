@@ -15,6 +15,7 @@ __all__ = [
     "features",
     "frames",
     "generic",
+    "generic_tables",
     "indices",
     "planes",
     "tables",
@@ -34,13 +35,17 @@ class Numbers:
     Attributes:
         shape: its sizes.
         largest: 0 for numbers around zero; otherwise whole numbers from 1 to it.
+        is_mask: zeros and ones, as bytes.
     """
 
     shape: tuple[int, ...]
     largest: int = 0
+    is_mask: bool = False
 
     def __str__(self) -> str:
         size = size_text(self.shape)
+        if self.is_mask:
+            return f"a mask of {size}"
         return f"{size} of 1..{self.largest}" if self.largest else size
 
 
@@ -87,6 +92,14 @@ def generic() -> list[Candidate]:
 
 def tables(count: int, shapes: Iterable[tuple[int, ...]]) -> list[Candidate]:
     return [[Numbers(shape)] * count for shape in shapes]
+
+
+def generic_tables() -> list[Candidate]:
+    """For what takes tables of which nothing is known: of tensors of one shape, one in another."""
+    shapes = [candidate for candidate in generic() if len(candidate.shape) < 5]
+    flat: list[Candidate] = [[shape] * count for count in (2, 3, 4) for shape in shapes]
+    in_another = [[shape, [shape] * 2] for shape in shapes]
+    return [*flat, *in_another, *([[shape] * 2] * 2 for shape in shapes)]
 
 
 def unique(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -12,7 +12,7 @@ import numpy as np
 import relume as rl
 from relume.converters.formats import Arrays, flatten
 from relume.converters.networks import types_of
-from relume.converters.proof.candidates import Candidate, Numbers, generic
+from relume.converters.proof.candidates import Candidate, Numbers, generic, generic_tables
 from relume.converters.proof.running import run
 from relume.converters.proof.wanted import sizes_inside, wanted
 from relume.legacy_nn import nested
@@ -103,11 +103,15 @@ def candidates(network: Any) -> Iterator[Candidate]:
     """What may be tried, without repetitions: what the file remembers, what the layers say, and
     then anything."""
     seen = set()
-    for source in (remembered, wanted, lambda network: generic(), sizes_inside):
+    for source in (remembered, wanted, lambda network: generic(), sizes_inside, any_table):
         for candidate in source(network):
             if repr(candidate) not in seen:
                 seen.add(repr(candidate))
                 yield candidate
+
+
+def any_table(network: Any) -> list[Candidate]:
+    return generic_tables()
 
 
 def remembered(network: Any) -> list[Candidate]:
@@ -137,6 +141,8 @@ def numbers_like(candidate: Candidate, seed: int, low: float = -1.0) -> Arrays:
     def make(part: Candidate) -> Arrays:
         if isinstance(part, list):
             return [make(element) for element in part]
+        if part.is_mask:
+            return random.integers(0, 2, part.shape).astype(np.uint8)
         if part.largest:
             return random.integers(1, part.largest + 1, part.shape)
         return random.uniform(low, 1, part.shape).astype(np.float32)

@@ -92,7 +92,7 @@ def of_sequential(module: Any) -> Iterable[Candidate]:
 
 def of_branches(module: Any) -> Iterable[Candidate]:
     """All children get the same input: what any of them wants, in turn."""
-    found = [list(of_module(child)) for child in children(module)]
+    found = [list(in_a_row([child])) for child in children(module)]
     known = sorted((f for f in found if f), key=len)
     return itertools.chain.from_iterable(known)
 
@@ -155,18 +155,30 @@ def of_graph(module: Any) -> Iterable[Candidate]:
     start = next((step for step in steps if not step.sources), None)
     if start is None:
         return []
-    if number(module, "nInputs") <= 1:
-        return behind(start, steps)
-    whole = {start.index}  # nodes that pass the whole table on
+    return of_value(start, steps, number(module, "nInputs"), list(sizes_inside(module)))
+
+
+def of_value(
+    step: Any, steps: list[Any], least: int, sizes: list[Candidate]
+) -> Iterable[Candidate]:
+    """What a node of a graph may give: a table where its elements are taken out of it.
+
+    Args:
+        least: elements of that table.
+        sizes: for elements of which nothing is known.
+    """
+    whole = {step.index}  # nodes that pass the whole value on
     found: dict[int, list[Candidate]] = {}
-    for step in steps:
-        if len(step.sources) == 1 and step.sources[0] in whole:
-            if step.select is not None:
-                found.setdefault(int(step.select), list(behind(step, steps)))
-            elif step.data.get("module") is None:
-                whole.add(step.index)
-    known = [found.get(place, []) for place in range(1, number(module, "nInputs") + 1)]
-    return combined(known, sizes_inside(module))
+    for taker in steps:
+        if len(taker.sources) == 1 and taker.sources[0] in whole:
+            if taker.select is not None:
+                found.setdefault(int(taker.select), list(of_value(taker, steps, 0, sizes)))
+            elif taker.data.get("module") is None:
+                whole.add(taker.index)
+    if not found and least <= 1:
+        return behind(step, steps)
+    known = [found.get(place, []) for place in range(1, max([least, *found]) + 1)]
+    return combined(known, sizes)
 
 
 def behind(step: Any, steps: list[Any]) -> Iterable[Candidate]:
@@ -307,6 +319,24 @@ def of_sparse(module: Any) -> Iterable[Candidate]:
     return [Numbers((3, 2), size), [Numbers((3, 2), size)] * 2]
 
 
+def of_masked_select(module: Any) -> Iterable[Candidate]:
+    return [[Numbers(shape), Numbers(shape, is_mask=True)] for shape in ((3, 4), (4,))]
+
+
+def of_criterion_table(module: Any) -> Iterable[Candidate]:
+    """An input and a target: numbers, or classes."""
+    kinds = {"Margin": [Numbers((4,)), Numbers((4,))], "NLL": [Numbers((2, 4)), Numbers((2,), 4)]}
+    name = getattr(module.criterion, "torch_typename", "")
+    likely = [candidate for word, candidate in kinds.items() if word in name]
+    return [*likely, *tables(2, [(2, 4), (4,)]), *kinds.values()]
+
+
+def of_contrast(module: Any) -> Iterable[Candidate]:
+    """Noise-contrastive estimation: samples, and the class of each."""
+    classes, size = module.weight.shape
+    return [[Numbers((2, size)), Numbers((2,), classes)]]
+
+
 def of_index_linear(module: Any) -> Iterable[Candidate]:
     size = module.weight.shape[0]
     return [[Numbers((3,), size), Numbers((3,))], [[Numbers((3,), size)], [Numbers((3,))]]]
@@ -328,6 +358,9 @@ RULES: dict[str, Rule] = {
     "nn.PartialLinear": of_partial,
     "nn.SparseLinear": of_sparse,
     "nn.IndexLinear": of_index_linear,
+    "nn.MaskedSelect": of_masked_select,
+    "nn.CriterionTable": of_criterion_table,
+    "nn.NCEModule": of_contrast,
     "nn.CAddTensorTable": lambda m: [[Numbers((2, 4)), [Numbers((2, 4))] * 2]],
     "nn.Bilinear": of_bilinear,
     "nn.Add": lambda m: features(m.bias.numel()),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from relume import Storage
+from relume import Storage, Tensor
 from relume.converters.errors import FileFormatError
 from relume.converters.formats import Options, Refusal
 from relume.converters.lua_function import LuaFunction
@@ -23,6 +23,10 @@ from relume.converters.weights.keras import keras_layout, torch_layout
 from relume.converters.weights.rebuilding import rebuild
 
 __all__ = ["Contents", "aliases_in", "check", "contents_of", "object_of"]
+
+
+MANY = 1 << 24
+MOST_REPETITIONS = 100
 
 
 @dataclass
@@ -59,8 +63,20 @@ def check_value(value: Any, weights: Weights, forms: ObjectForms) -> None:
     tensor = weights.tensor_of(value)
     if tensor is not None:
         type_prefix(tensor.dtype)
+        check_repetition(tensor)
     elif not (is_table(value) or is_plain(value) or isinstance(value, (Storage, LuaFunction))):
         forms.form_of(value)
+
+
+def check_repetition(tensor: Tensor) -> None:
+    """Raises ValueError for a tensor that gives the elements of a small storage over and over."""
+    storage = tensor.storage()
+    held = 0 if storage is None else len(storage)
+    if tensor.numel() > max(MOST_REPETITIONS * held, MANY):
+        raise ValueError(
+            f"it repeats {held} numbers to {tensor.numel()}, which a file of weights would all "
+            "hold; make it smaller, or convert to .t7"
+        )
 
 
 def contents_of(obj: Any, options: Options) -> Contents:

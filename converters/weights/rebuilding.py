@@ -202,7 +202,10 @@ class Rebuilding:
         view = whole.as_strided(shape, stride, offset)
         if name is not None:
             check(name in self.arrays, f"there is no array {name!r}")
-            view.copy_(rl.from_numpy(self.arrays[name]))
+            array = self.arrays[name]
+            check(array.shape == tuple(shape), f"{name!r} is of the shape {array.shape}")
+            once = tuple(slice(None) if step else slice(1) for step in stride)
+            view[once].copy_(rl.from_numpy(array[once]))  # not what a step of 0 repeats
         return view
 
     def new_storage(self, entry: dict[str, Any]) -> Tensor:

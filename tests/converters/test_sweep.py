@@ -4,12 +4,13 @@ The default run takes a part of them, another one for each format; RELUME_WHOLE_
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 import relume as rl
-from relume.converters import coverage
+from relume.converters import UnwritableError, coverage
 from relume.converters.errors import FileFormatError
 from relume.converters.formats import CannotConvert
 from relume.converters.networks import networks_to_prove
@@ -61,6 +62,34 @@ def test_legacy_files(tmp_path, name):
             assert report.verified and report.proofs, f"{path.name}:{place}: {report}"
             converted += 1
     assert converted > len(refused)
+
+
+T7 = Path(__file__).resolve().parents[1] / "data" / "t7"
+NO_NETWORK = "there is no network to run in the file|there are \\d+ modules in the file"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_files(tmp_path, name):
+    """Each file that can be loaded converts with proof, or is refused with reasons."""
+    needs_what_runs(name)
+    ending = coverage.TARGETS[NAMES.index(name)].suffixes[0]
+    converted = 0
+    for path in part_of(sorted(T7.rglob("*.t7")), NAMES.index(name), 6):
+        try:
+            report = rl.convert(path, tmp_path / f"file{ending}")
+        except FileFormatError:
+            continue
+        except CannotConvert as error:
+            assert error.refusals and all(refusal.reason for refusal in error.refusals)
+        except UnwritableError as error:
+            assert error.problems
+        except ValueError as error:
+            assert re.match(NO_NETWORK, str(error)), path
+        else:
+            assert report.verified, f"{path.name}: {report}"
+            converted += 1
+    assert converted
 
 
 def table():

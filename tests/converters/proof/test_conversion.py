@@ -68,6 +68,23 @@ def test_refusals_come_before_anything_is_written(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("ending", ["onnx", "py"])
+def test_what_is_no_network_is_refused_with_its_class(tmp_path, ending):
+    path = tmp_path / f"n.{ending}"
+    with pytest.raises(CannotConvert, match=r"nn.MSECriterion \(1\): a criterion"):
+        rl.convert(nn.MSECriterion(), path)
+    with pytest.raises(CannotConvert, match=r"table \(1\): there is no network"):
+        rl.convert({"epoch": 3}, path)
+    with pytest.raises(ValueError, match="there are 2 modules"):
+        rl.convert({"a": network(), "b": network()}, path)
+
+
+def test_a_criterion_as_a_network_becomes_source(tmp_path):
+    pytest.importorskip("torch")
+    report = rl.convert(nn.CriterionTable(nn.ClassNLLCriterion()), tmp_path / "loss.py")
+    assert report.verified and report.proofs[0].agrees
+
+
 def test_several_networks_of_a_checkpoint_are_run(tmp_path):
     checkpoint = {"encoder": network(), "decoder": network(), "criterion": nn.MSECriterion()}
     report = rl.convert(checkpoint, tmp_path / "c.safetensors", gradients=True)

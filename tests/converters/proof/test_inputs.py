@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from golden_cases import load_cases
 
+import relume as rl
 from relume import legacy_nn as nn
 from relume.converters.proof.inputs import NoInputFound, generate
 
@@ -61,6 +62,17 @@ NETWORKS = {
     "sequence": (nn.Sequencer(nn.LSTM(5, 3)), "{2x5, 2x5, 2x5}"),
     "whole sequence": (nn.SeqLSTM(5, 3), "5x2x5"),
     "video": (sequence(nn.VolumetricConvolution(3, 2, 3, 3, 3)), "2x3x8x8x8"),
+    "a mask": (nn.MaskedSelect(), "{3x4, a mask of 3x4}"),
+    "a loss": (nn.CriterionTable(nn.MSECriterion()), "{2x4, 2x4}"),
+    "a loss of classes": (nn.CriterionTable(nn.ClassNLLCriterion()), "{2x4, 2 of 1..4}"),
+    "the same table for all": (
+        nn.ConcatTable().add(nn.CAddTable()).add(nn.CMulTable()),
+        "{2x4, 2x4}",
+    ),
+    "noise-contrastive estimation": (
+        nn.NCEModule(5, 9, 3, rl.ones(9) / 9).evaluate(),
+        "{2x5, 2 of 1..9}",
+    ),
     "frames": (sequence(nn.TemporalConvolution(10, 4, 5)), "2x15x10"),
 }
 

@@ -34,8 +34,8 @@ __all__ = [
 # nothing that was learnt, and no layer that is not in `modules` too.
 SCRATCH = frozenset(
     """finput fgradInput columns ones indices noise mask cinput addBuffer zeros clonedInput
-    copiedInput total_weight_tensor target sharedClones fg bg forwardnodes backwardnodes innode
-    outnode""".split()
+    copiedInput total_weight_tensor target sharedClones tableoutput tablegradInput tablegradinput
+    fg bg forwardnodes backwardnodes innode outnode""".split()
 )
 PLAIN_TYPES = frozenset({type(None), bool, int, float, str, bytes})
 LONGEST_PATH = 1000

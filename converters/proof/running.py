@@ -15,10 +15,13 @@ import relume as rl
 from relume.converters.formats import Arrays
 from relume.converters.object_tree import walk
 from relume.legacy_nn import nested, types
+from relume.legacy_nn.rnn.abstract_recurrent import AbstractRecurrent
+from relume.legacy_nn.rnn.sequencer import AbstractSequencer
 from relume.legacy_nn.tracing import named_tensors, trace
 
 __all__ = ["activation", "gradients", "layers", "parameter_paths", "run"]
 
+STEPPING = (AbstractRecurrent, AbstractSequencer)
 SEED = 1  # layers that draw numbers draw the same ones each time
 
 
@@ -48,11 +51,21 @@ def arrays_of(output: Any) -> list[np.ndarray]:
 
 
 @contextmanager
-def evaluating(network: Any) -> Iterator[None]:
-    """In evaluate mode, at the first step, with the same random numbers each time."""
+def evaluating(network: Any, *, keeps_steps: bool = False) -> Iterator[None]:
+    """In evaluate mode, at the first step, with the same random numbers each time.
+
+    Args:
+        keeps_steps: recurrent modules remember their steps, which they go back through for
+            gradients. In evaluate mode they do not, so they alone are in training mode; what they
+            hold is not, so that dropout stays off.
+    """
     modes = [(module, module.train) for module in network.walk() if hasattr(module, "train")]
     network.evaluate()
     network.forget()
+    if keeps_steps:
+        for module, _ in modes:
+            if isinstance(module, STEPPING):
+                module.train = True
     state = rl.get_rng_state()
     rl.manual_seed(SEED)
     try:
@@ -79,8 +92,8 @@ def run(network: Any, inputs: Arrays) -> list[np.ndarray]:
 def gradients(
     network: Any, inputs: Arrays, output_gradients: list[np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The gradients in evaluate mode, by name: "input" ("input.1", ... of a table), and the
-    parameters' paths.
+    """The gradients in evaluate mode (see `evaluating`), by name: "input" ("input.1", ... of a
+    table), and the parameters' paths.
 
     Args:
         output_gradients: those of the outputs, in their order.
@@ -89,7 +102,7 @@ def gradients(
     before = [total.clone() for total in totals]
     given = activation(network, inputs)
     remaining = iter(output_gradients)
-    with evaluating(network):
+    with evaluating(network, keeps_steps=True):
         network.zeroGradParameters()
         output = network.forward(given)
         gradient = nested.map_tensors(lambda t: rl.tensor(next(remaining)).to(t.dtype), output)

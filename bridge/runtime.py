@@ -18,7 +18,7 @@ from lupa import luajit21
 
 import relume as rl
 from relume import _C
-from relume.bridge import profiler, python_layers
+from relume.bridge import python_layers
 from relume.bridge.crossing import Handle, decode, decode_all, encode_all
 from relume.bridge.errors import LuaError, LuaTimeout, note_lua_stack
 from relume.bridge.proxies import LuaTable
@@ -48,8 +48,8 @@ class Lua:
     by side.
 
     Args:
-        interruptible: Ctrl-C and time limits stop compiled loops too, which then take some
-            nanoseconds more per turn. Of runtimes that run at one time, the first can have this.
+        interruptible: Ctrl-C and time limits stop compiled loops too, which then take a
+            nanosecond more per turn.
 
     >>> import relume as rl
     >>> lua = rl.bridge.Lua()
@@ -87,8 +87,7 @@ class Lua:
         self._kept: dict[int, list[Any]] = {}
         self._returned: dict[int, Any] = {}
         _install_callbacks(bridge[b"python"], self)
-        self._interruptible = interruptible
-        self._place = self._watch(bridge)
+        self._place = self._watch(bridge, interruptible)
         self.require("torch")
 
     # ---- running ----
@@ -195,8 +194,6 @@ class Lua:
         return self._operate("compile", source, name)._reference
 
     def _run_chunk(self, chunk: Any, args: tuple[Any, ...]) -> Any:
-        if self._interruptible:
-            profiler.hold(self)
         sys.stdout.flush()
         try:
             return self._call(chunk, args)
@@ -236,28 +233,16 @@ class Lua:
             self._made_classes[typename] = make_class(self, typename)
         return self._made_classes[typename]
 
-    @property
-    def is_running(self) -> bool:
-        """Is Lua code of this runtime being run, in any thread?"""
-        return self._depth[0] > 0
-
-    def operate_if_open(self, name: str) -> None:
-        """Calls one of the runtime's own functions, which neither takes nor gives anything."""
-        operation = self._operations.get(name)
-        if operation is not None:
-            operation()
-
-    def _watch(self, bridge: Any) -> int:
+    def _watch(self, bridge: Any, loops: bool) -> int:
         """Lets Ctrl-C and time limits stop what runs here."""
         address = ctypes.addressof(ctypes.c_char.from_buffer(self._depth))
-        return _C.watch_lua(luajit21.__file__, int(bridge[b"watched_state"](), 16), address)
+        return _C.watch_lua(luajit21.__file__, int(bridge[b"watched_state"](), 16), address, loops)
 
     def _end_watch(self) -> None:
-        """Before the runtime goes: LuaJIT's profiler must not look at it any more."""
+        """Before the runtime goes: no signal must look at it any more."""
         place, self._place = self._place, -1
         if place >= 0:
             _C.forget_lua(place)
-            profiler.release(self)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):  # the interpreter may be ending

@@ -2,6 +2,7 @@
 
 #include "tensor/c_abi_guard.h"
 #include "tensor/dispatch.h"
+#include "tensor/parallel.h"
 #include "tensor/thread_state.h"
 
 namespace relume {
@@ -56,6 +57,14 @@ int relume_call_in_place(int op, const relume_value* values, int count) {
   });
 }
 
+int relume_thread_count(void) { return num_threads(); }
+int relume_set_thread_count(int count) {
+  return guarded(-1, [&] {
+    set_num_threads(count);
+    return 0;
+  });
+}
+
 relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* shape) {
   return guarded<relume_tensor*>(nullptr, [&] {
     return empty(IntSpan(shape, ndim), dtype_by_number(dtype)).detach_body();
@@ -71,6 +80,17 @@ relume_tensor* relume_tensor_new_empty(int dtype) {
 
 relume_tensor* relume_tensor_alias(relume_tensor* tensor) {
   return guarded<relume_tensor*>(nullptr, [&] { return alias(Tensor::borrow(tensor)).detach_body(); });
+}
+
+relume_tensor* relume_tensor_row(relume_tensor* tensor, int64_t index) {
+  return guarded<relume_tensor*>(nullptr, [&] {
+    check<IndexError>(tensor->ndim > 0 && index >= 0 && index < tensor->shape[0], "there is no row ", index,
+                      " in a tensor of shape ", IntSpan(tensor->shape, tensor->ndim));
+    const int n = tensor->ndim - 1;
+    const int64_t offset = tensor->offset + index * tensor->strides[0];
+    return make_view(tensor->storage, offset, IntSpan(tensor->shape + 1, n), IntSpan(tensor->strides + 1, n),
+                     tensor->dtype).detach_body();
+  });
 }
 
 int relume_tensor_set(relume_tensor* tensor, relume_storage* storage, int64_t offset, int ndim,
@@ -109,6 +129,17 @@ void relume_tensor_release(relume_tensor* tensor) {
     tensor->release();
     return 0;
   });
+}
+void relume_tensors_release(relume_tensor* const* tensors, int64_t count) {
+  constexpr int64_t kAhead = 8;  // thousands at once have left the cache
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) {
+      __builtin_prefetch(tensors[i + kAhead], 1);
+      __builtin_prefetch(&tensors[i + kAhead]->references, 1);
+      __builtin_prefetch(tensors[i + kAhead / 2]->storage, 1);
+    }
+    relume_tensor_release(tensors[i]);
+  }
 }
 void relume_tensor_bump_version(relume_tensor* tensor) { Tensor::borrow(tensor).bump_version(); }
 

@@ -50,6 +50,10 @@ RELUME_API int relume_gradients(relume_tensor* const* outputs, relume_tensor* co
                                 int output_count, relume_tensor* const* inputs, int input_count,
                                 relume_tensor** results);
 
+/* Threads that ops may use, in the whole process. */
+RELUME_API int relume_thread_count(void);
+RELUME_API int relume_set_thread_count(int count);
+
 /* The address of a function of the BLAS library, such as "dgesv_" of its LAPACK; NULL: there is none. */
 RELUME_API void* relume_blas_function(const char* name);
 
@@ -59,6 +63,8 @@ RELUME_API relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* 
 RELUME_API relume_tensor* relume_tensor_new_empty(int dtype);
 /* Another body on the same memory. */
 RELUME_API relume_tensor* relume_tensor_alias(relume_tensor* tensor);
+/* tensor[index] of its first dimension: a view with one dimension less. */
+RELUME_API relume_tensor* relume_tensor_row(relume_tensor* tensor, int64_t index);
 /* Points a tensor at part of a storage (NULL: none); bounds are checked. strides may be NULL. */
 RELUME_API int relume_tensor_set(relume_tensor* tensor, relume_storage* storage, int64_t offset,
                                  int ndim, const int64_t* shape, const int64_t* strides);
@@ -68,6 +74,7 @@ RELUME_API void relume_tensor_retain(relume_tensor* tensor);
 /* Retains, and returns the address as a number: what crosses to another language. */
 RELUME_API double relume_tensor_share(relume_tensor* tensor);
 RELUME_API void relume_tensor_release(relume_tensor* tensor);
+RELUME_API void relume_tensors_release(relume_tensor* const* tensors, int64_t count);
 RELUME_API void relume_tensor_bump_version(relume_tensor* tensor);
 
 /* Storages: `size` in elements. */

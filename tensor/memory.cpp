@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallest = 64;          // free lists hold multiples of this
 constexpr int kListCount = 16;                 // up to 1024 bytes
-constexpr std::size_t kListBytes = std::size_t{2} << 20;  // kept per list and thread: Lua frees thousands at once
+constexpr std::size_t kListBytes = std::size_t{16} << 20;  // kept per list and thread: Lua frees thousands at once
 constexpr std::size_t kLarge = std::size_t{16} << 10;    // from here on blocks are cached: malloc is slow to align and join them
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 }  // namespace
@@ -151,6 +151,7 @@ void* allocate_memory(std::size_t bytes) {
     FreeLists& lists = *state.free_lists;
     if (FreeLists::Block* block = lists.heads[units - 1]) {
       lists.heads[units - 1] = block->next;
+      __builtin_prefetch(block->next, 1);
       --lists.counts[units - 1];
       return block;
     }

@@ -129,3 +129,40 @@ def test_the_runtime_that_runs_is_stoppable_beside_idle_ones():
             print("stopped")
     """)
     assert printed == "stopped\n" * 7
+
+
+def test_runtimes_that_run_at_one_time_are_all_stoppable():
+    printed = run_alone("""
+        import threading
+        from relume.bridge import Lua, LuaTimeout
+        runtimes = [Lua() for _ in range(4)]
+        stopped = []
+        def run(runtime):
+            try:
+                runtime.execute("local x = 0 while true do x = x + 1 end", time_limit=0.2)
+            except LuaTimeout:
+                stopped.append(runtime.eval("1 + 1"))
+        for _ in range(2):
+            threads = [threading.Thread(target=run, args=(runtime,)) for runtime in runtimes]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        print(stopped)
+    """)
+    assert printed == f"{[2] * 8}\n"
+
+
+def test_the_processors_clock_keeps_its_precision():
+    with Lua() as lua:
+        lua.execute("for i = 1, 1e6 do end")
+        steps = lua.execute("""
+            local clock, seen, count = os.clock, -1, 0
+            local start = clock()
+            while clock() - start < 0.02 do
+                local now = clock()
+                if now ~= seen then seen, count = now, count + 1 end
+            end
+            return count
+        """)
+    assert steps > 100

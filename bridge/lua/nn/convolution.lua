@@ -64,16 +64,13 @@ end
 
 function SpatialConvolution:updateOutput(input)
    check_input(self, input)
-   local value = core.call('conv2d', input, kernel(self, self.weight), self.bias, geometry(self))
-   self.output:set(value)
-   return self.output
+   return core.become(self.output,
+      core.call('conv2d', input, kernel(self, self.weight), self.bias, geometry(self)))
 end
 
 function SpatialConvolution:updateGradInput(input, gradOutput)
-   local value = core.call('conv2d_input_gradient', gradOutput, kernel(self, self.weight), sizes_of(input),
-      geometry(self))
-   self.gradInput:set(value)
-   return self.gradInput
+   return core.become(self.gradInput,
+      core.call('conv2d_input_gradient', gradOutput, kernel(self, self.weight), sizes_of(input), geometry(self)))
 end
 
 -- Sums over everything but the planes.
@@ -151,7 +148,7 @@ function SpatialFullConvolution:updateOutput(input)
    input, adjH, adjW = input_and_adjustment(self, input)
    check_input(self, input)
    local step, padding = geometry(self)
-   self.output:set(core.call('conv_transpose2d', input, self.weight, self.bias, step, padding, {adjH, adjW}))
+   core.become(self.output, core.call('conv_transpose2d', input, self.weight, self.bias, step, padding, {adjH, adjW}))
    return self.output
 end
 
@@ -162,11 +159,11 @@ function SpatialFullConvolution:updateGradInput(input, gradOutput)
    local value = core.call('conv2d', gradOutput, self.weight, nil, step, padding, dilation, 1)
    if type(input) == 'table' then
       if type(self.gradInput) ~= 'table' then self.gradInput = {source.new(), source.new()} end
-      self.gradInput[1]:set(value)
+      core.become(self.gradInput[1], value)
       self.gradInput[2] = derived.zero_as(input[2])  -- only its size plays a part
    else
       if type(self.gradInput) == 'table' then self.gradInput = source.new() end
-      self.gradInput:set(value)
+      core.become(self.gradInput, value)
    end
    return self.gradInput
 end

@@ -3,31 +3,32 @@
 local core = require 'relume.ffi'
 local formulas = require 'nn.formulas'
 
--- Puts a value into a tensor of the layer.
-local function take(field, value)
+-- Puts a value into a tensor of the layer; `given` are tensors that the value may be itself.
+local function take(field, value, ...)
    if field:type() ~= value:type() then field = value.new() end
-   return field:set(value)
+   for i = 1, select('#', ...) do
+      if rawequal(value, (select(i, ...))) then return field:set(value) end
+   end
+   return core.become(field, value)
 end
 
 -- Gives a class updateOutput and updateGradInput. compute(nil, x, nil, self), gradient(g, x, y, self).
 local function define(class, compute, gradient, restore)
    function class:updateOutput(input)
       local output = compute(nil, input, nil, self)
-      if self.inplace then
-         self.output = take(self.output, input:copy(output))
-      else
-         self.output = take(self.output, output)
-      end
+      if self.inplace and not rawequal(output, input) then output = input:copy(output) end
+      self.output = take(self.output, output, input)
       return self.output
    end
 
    function class:updateGradInput(input, gradOutput)
       local result = gradient(gradOutput, input, self.output, self)
       if self.inplace then
-         self.gradInput = take(self.gradInput, gradOutput:copy(result))
+         if not rawequal(result, gradOutput) then result = gradOutput:copy(result) end
+         self.gradInput = take(self.gradInput, result, gradOutput)
          if restore then input:copy(restore(nil, input, nil, self)) end
       else
-         self.gradInput = take(self.gradInput, result)
+         self.gradInput = take(self.gradInput, result, gradOutput, input, self.output)
       end
       return self.gradInput
    end
@@ -83,8 +84,15 @@ function Threshold:validateParameters()
 end
 
 define(Threshold,
-   function(_, x, _, self) return core.call('threshold', x, self.threshold, self.val) end,
-   function(g, x, _, self) return core.call('threshold_backward', g, x, self.threshold) end)
+   function(_, x, _, self)
+      if not self.inplace then return core.call('threshold', x, self.threshold, self.val) end
+      core.call_in_place('threshold', x, self.threshold, self.val)
+      return x
+   end,
+   function(g, x, _, self)
+      if not self.inplace then return core.call('threshold_backward', g, x, self.threshold) end
+      return core.into(g, 'threshold_backward', g, x, self.threshold)
+   end)
 
 local ReLU = torch.class('nn.ReLU', 'nn.Threshold')
 

@@ -45,13 +45,16 @@ function SpatialMaxPooling:updateOutput(input)
       {self.padH or 0, self.padW or 0}, {self.dilationH or 1, self.dilationW or 1}, self.ceil_mode or false)
    local n = input:dim()
    self.iheight, self.iwidth = input:size(n - 1), input:size(n)
-   self.indices = indices:add(1)
-   self.output:set(values)
-   return self.output
+   if torch.isTypeOf(self.indices, 'torch.LongTensor') then
+      core.become(self.indices, indices:add(1))
+   else
+      self.indices = indices:add(1)
+   end
+   return core.become(self.output, values)
 end
 
 function SpatialMaxPooling:updateGradInput(input, gradOutput)
-   self.gradInput:set(core.call('scatter_to_planes', gradOutput, self.indices - 1, sizes_of(input), 2, true))
+   core.become(self.gradInput, core.call('scatter_to_planes', gradOutput, self.indices - 1, sizes_of(input), 2, true))
    return self.gradInput
 end
 
@@ -95,13 +98,13 @@ local function averaging(self)
 end
 
 function SpatialAveragePooling:updateOutput(input)
-   self.output:set(core.call('avg_pool2d', input, averaging(self)))
+   core.become(self.output, core.call('avg_pool2d', input, averaging(self)))
    if self.divide == false then self.output:mul(self.kW * self.kH) end
    return self.output
 end
 
 function SpatialAveragePooling:updateGradInput(input, gradOutput)
-   self.gradInput:set(core.call('avg_pool2d_backward', gradOutput, sizes_of(input), averaging(self)))
+   core.become(self.gradInput, core.call('avg_pool2d_backward', gradOutput, sizes_of(input), averaging(self)))
    if self.divide == false then self.gradInput:mul(self.kW * self.kH) end
    return self.gradInput
 end
@@ -137,7 +140,7 @@ for name, mode in pairs {
 
    function class:updateOutput(input)
       if input:dim() ~= 3 and input:dim() ~= 4 then error('input must be 3 or 4-dimensional') end
-      self.output:set(core.call('pad', cropped(self, input), sides(self), mode))
+      core.become(self.output, core.call('pad', cropped(self, input), sides(self), mode))
       return self.output
    end
 
@@ -168,14 +171,14 @@ function SpatialUpSamplingNearest:updateOutput(input)
    if input:dim() ~= 3 and input:dim() ~= 4 then
       error('SpatialUpSamplingNearest only support 3D or 4D tensors')
    end
-   self.output:set(core.call('upsample_nearest2d', input, self.scale_factor))
+   core.become(self.output, core.call('upsample_nearest2d', input, self.scale_factor))
    return self.output
 end
 
 -- Every element collects the square that it became.
 function SpatialUpSamplingNearest:updateGradInput(input, gradOutput)
    local scale = self.scale_factor
-   self.gradInput:set(core.call('avg_pool2d', gradOutput, {scale, scale}, {scale, scale}))
+   core.become(self.gradInput, core.call('avg_pool2d', gradOutput, {scale, scale}, {scale, scale}))
    self.gradInput:mul(scale * scale)
    return self.gradInput
 end

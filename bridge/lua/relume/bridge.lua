@@ -369,10 +369,6 @@ bridge.operations = {
       end
    end,
    globals = function() return _G end,
-   -- Compiled loops look up whether they are to stop while LuaJIT's profiler runs, which it does once
-   -- in eleven days.
-   start_profiler = function() require('jit.profile').start('li1000000000', function() end) end,
-   stop_profiler = function() require('jit.profile').stop() end,
    flush = function() io.stdout:flush() end,
    collect = function()
       collectgarbage()

@@ -5,6 +5,7 @@
 -- that Python and C++ hold as well. There is one struct name per element type, all of the
 -- same layout, so that each Torch7 class has a metatable of its own.
 local ffi = require 'ffi'
+local ownership = require 'relume.ownership'
 local types = require 'relume.types'
 
 ffi.cdef [[
@@ -30,17 +31,20 @@ int relume_call(int op, const relume_value *values, int count, void **results, i
 int relume_call_recorded(int op, const relume_value *values, int count, void **results, int capacity);
 int relume_call_into(int op, const relume_value *values, int count, void *const *out, int out_count);
 int relume_call_in_place(int op, const relume_value *values, int count);
+int relume_thread_count(void);
+int relume_set_thread_count(int count);
 
 void *relume_tensor_new(int dtype, int ndim, const int64_t *shape);
 void *relume_tensor_new_empty(int dtype);
 void *relume_tensor_alias(void *tensor);
+void *relume_tensor_row(void *tensor, int64_t index);
 int relume_tensor_set(void *tensor, void *storage, int64_t offset, int ndim, const int64_t *shape,
                       const int64_t *strides);
 int relume_tensor_resize(void *tensor, int ndim, const int64_t *shape);
 void relume_tensor_retain(void *tensor);
 void relume_tensor_retain_at(uint64_t address) __asm__("relume_tensor_retain");
 double relume_tensor_share(void *tensor);
-void relume_tensor_release(void *tensor);
+void relume_tensors_release(void *const *tensors, int64_t count);
 void relume_tensor_bump_version(void *tensor);
 
 void *relume_storage_new(int dtype, int64_t size);
@@ -80,7 +84,7 @@ for _, row in ipairs(types.rows) do
 end
 
 local C = ffi.load(require 'relume.library')
-local cast, collect, string_of = ffi.cast, ffi.gc, ffi.string
+local cast, string_of = ffi.cast, ffi.string
 local by_dtype = types.by_dtype
 local any_tensor = types.by_class.Byte.tensor_pointer
 local any_storage = types.by_class.Byte.storage_pointer
@@ -97,55 +101,43 @@ end
 core.fail = fail
 
 ----------------------------------------------------------------------------------------
--- Ownership. Lua's collector sees a 24-byte cdata, not the memory behind it, so objects and
--- bytes are counted here and a collection is forced each time that many have been handed out.
+-- Objects for what C hands out.
+
+local own, count_bytes = ownership.own, ownership.count_bytes
+core.count_bytes = count_bytes
+ownership.start(C.relume_tensors_release)
 
 local body_bytes = 600  -- of a small tensor with its storage
-local most_bytes = 64 * 2 ^ 20
--- Few enough to stay in the processor's cache, more where Lua's own heap is large: a
--- collection takes time in proportion to that.
-local fewest_objects, objects_per_kilobyte = 4000, 4
 
-local pending_bytes, pending_objects = 0, 0
-local object_limit = fewest_objects
-local lent = {}  -- addresses of Python's tensors that were counted since the last collection
-
-local function collect_now()
-   pending_bytes, pending_objects = 0, 0
-   lent = {}
-   collectgarbage()
-   object_limit = math.max(fewest_objects, objects_per_kilobyte * collectgarbage('count'))
-end
-
-local function count_bytes(bytes)
-   pending_bytes = pending_bytes + bytes
-   pending_objects = pending_objects + 1
-   if pending_bytes > most_bytes or pending_objects > object_limit then collect_now() end
-end
-core.count_bytes = count_bytes
-
-local release_tensor, release_storage = C.relume_tensor_release, C.relume_storage_release
 -- Wraps a tensor that the caller owns; it is released with the cdata.
 local function adopt(pointer, fresh_bytes)
    if pointer == nil then fail() end
    local dtype = cast(any_tensor, pointer)._dtype
    count_bytes(body_bytes + (fresh_bytes or 0))
-   return collect(cast(by_dtype[dtype].tensor_pointer, pointer)[0], release_tensor)
+   return own(cast(by_dtype[dtype].tensor_pointer, pointer)[0], pointer)
 end
 core.adopt = adopt
+
+-- tensor[index] of the first dimension, 0-based, in range: a view of the class of `row`.
+function core.select_first(row, tensor, index)
+   local pointer = C.relume_tensor_row(tensor, index)
+   if pointer == nil then fail() end
+   count_bytes(body_bytes)
+   return own(cast(row.tensor_pointer, pointer)[0], pointer)
+end
 
 -- The same for the result of an op: its memory is new, unless it is a view.
 local function adopt_result(pointer)
    local body = cast(any_tensor, pointer)
    local row = by_dtype[body._dtype]
    count_bytes(body_bytes + (body._is_view and 0 or tonumber(body._numel) * row.bytes))
-   return collect(cast(row.tensor_pointer, pointer)[0], release_tensor)
+   return own(cast(row.tensor_pointer, pointer)[0], pointer)
 end
 
 function core.adopt_storage(pointer)
    if pointer == nil then fail() end
    local row = by_dtype[cast(any_storage, pointer)._dtype]
-   return collect(cast(row.storage_pointer, pointer)[0], release_storage)
+   return ffi.gc(cast(row.storage_pointer, pointer)[0], C.relume_storage_release)
 end
 
 -- Another Lua object on a storage that somebody else holds; nil when there is none.
@@ -171,12 +163,14 @@ local retain_at = C.relume_tensor_retain_at
 -- let go of it next, and then Lua alone holds its memory; one that is passed again and again
 -- counts once.
 core.tensor_at = {}
+local lent = {}  -- addresses of Python's tensors that were counted since the last collection
+function ownership.begin_period() lent = {} end
 for _, row in ipairs(types.rows) do
    local field, item_bytes = row.class, row.bytes
    core.tensor_at[row.dtype] = function(address)
       retain_at(address)
       slot.address = address
-      local tensor = collect(slot[field][0], release_tensor)
+      local tensor = own(slot[field][0], slot[field])
       if lent[address] then
          count_bytes(body_bytes)
       else
@@ -339,6 +333,19 @@ local function set_value(i, value)
    end
 end
 
+local function storage_bytes(tensor)
+   return tensor._storage == nil and 0 or tonumber(tensor._storage._bytes)
+end
+
+-- Points `target` at what `value` looks at, a fresh result that nobody else has, and lets go of `value` at once
+-- rather than after the next collection.
+function core.become(target, value)
+   local before, bytes = storage_bytes(target), storage_bytes(value)
+   target:set(value)
+   if ownership.drop(value) then count_bytes(math.max(bytes - before, 0) - bytes - body_bytes) end
+   return target
+end
+
 -- op(arguments in schema order): fresh results, all of them.
 local function fill(count, ...)
    for i = 1, count do
@@ -440,6 +447,14 @@ function core.scalar_in_place(op, a, number, integral)
    set_scalar(1, number, integral)
    if C.relume_call_in_place(op, values, 2) < 0 then fail() end
    return a
+end
+
+-- op(a, b) of tensors of one shape, as a fresh result.
+function core.of_tensors(op, a, b)
+   set_tensor(0, a)
+   set_tensor(1, b)
+   if C.relume_call(op, values, 2, results, 16) < 0 then fail() end
+   return adopt_result(results[0])
 end
 
 -- out = op(a, b, factor): add and sub with their alpha.

@@ -3,11 +3,19 @@ local class = require 'torch.class'
 
 local errors = {}
 
--- "bad argument #2 to 'narrow' (out of range)", at the caller of the function that failed.
+-- "bad argument #2 to 'narrow' (out of range)", at the caller of the function that failed: the one that
+-- calls this, or one `level` - 1 further out. Of methods Lua does not count the object.
 function errors.bad_argument(position, text, level)
-   local name = debug.getinfo(2, 'n')
-   error(("bad argument #%d to '%s' (%s)"):format(position, name and name.name or '?', text),
-      (level or 1) + 2)
+   level = level or 1
+   local info = debug.getinfo(level + 1, 'n') or {}
+   if info.namewhat == 'method' then position = position - 1 end
+   if position == 0 then error(("calling '%s' on bad self (%s)"):format(info.name, text), level + 2) end
+   error(("bad argument #%d to '%s' (%s)"):format(position, info.name or '?', text), level + 2)
+end
+
+-- For t[i]: what Torch7 called had no name.
+function errors.bad_index(level)
+   error("bad argument #2 to '?' (out of range)", level + 1)
 end
 
 -- How an argument is called in the list of an "invalid arguments" error.

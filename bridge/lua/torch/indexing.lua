@@ -17,24 +17,20 @@ local function truncate(number)
    return number < 0 and math.ceil(number) or math.floor(number)
 end
 
--- The 0-based offset of slice `index` along the first dimension, in elements.
-local function first_offset(self, index, level)
+-- The 0-based place of slice `index` along the first dimension.
+local function first_place(self, index, level)
    local size = self._numel == 0 and 0 or tonumber(self._shape[0])
+   index = truncate(index)
    local place = index < 0 and size + index or index - 1
    if not (place >= 0 and place < size) then  -- NaN is out of range as well
-      errors.bad_argument(2, 'out of range', level)
+      errors.bad_index(level + 1)
    end
-   return self._offset + place * self._strides[0]
+   return place
 end
 
--- The slice `index` of the first dimension of a tensor of several dimensions.
-local function slice(self, index)
-   local offset = first_offset(self, truncate(index), 3)
-   local n = self._ndim - 1
-   for i = 0, n - 1 do
-      shape[i], strides[i] = self._shape[i + 1], self._strides[i + 1]
-   end
-   return shapes.view(self, offset, n)
+-- The same as an offset in elements.
+local function first_offset(self, index)
+   return self._offset + first_place(self, index, 3) * self._strides[0]
 end
 
 -- Applies the entries of `{...}`: a number picks, a table {first, last} cuts, anything else
@@ -165,24 +161,24 @@ function indexing.make(row, mt)
    local plain = not row.half
    local get_other, set_other = indexing.get, indexing.set
 
+   -- The element of a vector, at an index that is truncated.
+   local function element(self, key)
+      local place = key - 1
+      if place >= 0 and place < tonumber(self._shape[0]) then
+         local offset = self._offset + place * self._strides[0]
+         if plain then return tonumber(self._storage._data[offset]) end
+         return read(row, self._storage._data, offset)
+      end
+      return read(row, self._storage._data, first_offset(self, key))
+   end
+
    local function get(self, key)
+      if type(key) == 'number' then
+         if self._ndim == 1 and self._numel ~= 0 then return element(self, key) end
+         return core.select_first(row, self, first_place(self, key, 2))
+      end
       local method = mt[key]
       if method ~= nil then return method end
-      if type(key) == 'number' then
-         if self._ndim == 1 and self._numel ~= 0 then
-            local place = key - 1
-            if not (key >= 0 and key % 1 == 0) then
-               return read(row, self._storage._data, first_offset(self, truncate(key), 2))
-            end
-            if place < 0 or place >= self._shape[0] then
-               errors.bad_argument(2, 'out of range')
-            end
-            local offset = self._offset + place * self._strides[0]
-            if plain then return tonumber(self._storage._data[offset]) end
-            return read(row, self._storage._data, offset)
-         end
-         return slice(self, key)
-      end
       return get_other(self, key)
    end
 
@@ -190,13 +186,13 @@ function indexing.make(row, mt)
       if type(key) == 'number' then
          local number = tonumber(value)
          if self._ndim == 1 and self._numel ~= 0 and number then
-            write(row, self._storage._data, first_offset(self, truncate(key), 2), number)
+            write(row, self._storage._data, first_offset(self, key), number)
          elseif self._ndim == 1 and self._numel ~= 0 then
-            set_element(self, first_offset(self, truncate(key), 2), value)
+            set_element(self, first_offset(self, key), value)
          elseif number then
-            slice(self, key):fill(number)
+            core.select_first(row, self, first_place(self, key, 2)):fill(number)
          else
-            assign(slice(self, key), value)
+            assign(core.select_first(row, self, first_place(self, key, 2)), value)
          end
          return
       end

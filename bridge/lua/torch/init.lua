@@ -1,8 +1,10 @@
 -- The `torch` package: classes, tensors and their functions on relume's core.
 torch = torch or {}
 
+local ffi = require 'ffi'
 local class = require 'torch.class'
 local core = require 'relume.ffi'
+local errors = require 'torch.errors'
 local types = require 'relume.types'
 
 for _, name in ipairs {
@@ -100,10 +102,20 @@ for _, row in ipairs(types.rows) do
    mt.real = function(self) return self:type(create.default.tensor_class) end
 end
 
--- Threads belong to the core; these keep old scripts running.
-function torch.setnumthreads() end
-function torch.getnumthreads() return 1 end
-function torch.getnumcores() return 1 end
+ffi.cdef 'long relume_sysconf(int name) __asm__("sysconf");'
+local processors_online = 84  -- _SC_NPROCESSORS_ONLN of Linux
+
+-- Of the core's ops, for the whole process.
+function torch.setnumthreads(count)
+   if type(count) ~= 'number' then errors.expected(1, 'number', count) end
+   if core.C.relume_set_thread_count(count) < 0 then core.fail() end
+end
+function torch.getnumthreads() return core.C.relume_thread_count() end
+function torch.getnumcores()
+   return math.max(1, tonumber(ffi.C.relume_sysconf(processors_online)))
+end
+
+-- These keep old scripts running.
 torch.Allocator = {}
 function torch.metatype() end
 function torch.setheaptracking(enabled) torch._heaptracking = enabled end

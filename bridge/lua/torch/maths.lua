@@ -467,6 +467,7 @@ local function add_or_subtract(op, sign)
       local row = tensor_row(a)
       if row and type(b) == 'number' then return with_number(op, new_like(a), a, b, row) end
       if row and same_class(row, b) then
+         if shapes.same(a, b) and a._numel ~= 0 then return core.of_tensors(ops[op], a, b) end
          if a._numel ~= b._numel then errors.inconsistent_size({'r_', 't', 'src'}, {a, a, b}) end
          return with_tensor(op, new_like(a), a, b)
       end

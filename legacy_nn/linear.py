@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import relume as rl
-from relume import Tensor
+from relume import Tensor, linear
 from relume.legacy_nn import nested
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.registry import register
@@ -60,12 +60,12 @@ class Linear(Module):
     def compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         size = weight.shape[1]
         shape = input.shape if isinstance(input, Tensor) else ()
-        if not 1 <= len(shape) <= 2 or shape[-1] != size:
-            raise ValueError(
-                f"{self}: expected a vector of size {size} or a batch Nx{size}, "
-                f"got {nested.describe(input)}"
-            )
-        return rl.linear(input, weight, bias)
+        if 1 <= len(shape) <= 2 and shape[-1] == size:
+            return linear(input, weight, bias)
+        raise ValueError(
+            f"{self}: expected a vector of size {size} or a batch Nx{size}, "
+            f"got {nested.describe(input)}"
+        )
 
     def __str__(self) -> str:
         if self.weight.ndim != 2:  # damaged

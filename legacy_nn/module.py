@@ -117,6 +117,7 @@ class Module(
     # Set for every subclass: which parts of the protocol it writes itself.
     _own_forward = False
     _own_backward = False
+    _sums_in_fields = True  # and whether gradients are added up in gradWeight and its kin
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -126,6 +127,7 @@ class Module(
         cls._own_backward = not (
             is_derived(cls.updateGradInput) and is_derived(cls.accGradParameters)
         )
+        cls._sums_in_fields = cls._gradient is ParameterMethods._gradient
         if "torch_typename" not in cls.__dict__:
             cls.torch_typename = f"nn.{cls.__name__}"
         if "compute" in cls.__dict__ and cls.parameter_names is Module.parameter_names:
@@ -402,13 +404,18 @@ class Module(
         if not names:
             return
         self._gradients_from_file = False
+        fields = self.__dict__ if self._sums_in_fields else {}
         first = len(gradients) - len(names)
         for place, name in enumerate(names, first):
             gradient = gradients[place]
             if gradient is None:
                 continue
             try:
-                total, parameter = self._gradient(name), getattr(self, name)
+                known = fields.get(gradient_name_of(name))
+                parameter = getattr(self, name)
+                if known is not None and _C.add_gradient(known, parameter, gradient, scale):
+                    continue
+                total = self._gradient(name)
                 if parameter.requires_grad and parameter.grad is None:
                     tie_gradient(parameter, total)
                 if scale == 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import relume as rl
@@ -19,6 +21,12 @@ def gradient_name_of(parameter: str) -> str:
     return GRADIENT_NAMES.get(parameter) or f"grad{parameter[0].upper()}{parameter[1:]}"
 
 
+@cache
+def getter_of(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """What takes the values of several attributes at once."""
+    return attrgetter(*names)
+
+
 class ParameterMethods(ModuleTree):
     """What Torch7's modules do with their parameters."""
 
@@ -30,7 +38,10 @@ class ParameterMethods(ModuleTree):
     _record: Any
 
     def _own_parameters(self) -> list:
-        return list(map(getattr, repeat(self), self.parameter_names))
+        names = self.parameter_names
+        if len(names) == 2:  # mostly; `attrgetter` is fastest
+            return [*getter_of(names)(self)]
+        return [getattr(self, name) for name in names]
 
     def _gradient(self, name: str) -> Tensor:
         """Where the gradient of a parameter is added up; made when a file left it out."""

@@ -2,6 +2,7 @@
 #include "autograd/anomaly.h"
 #include "autograd/binding/python_function.h"
 #include "autograd/engine.h"
+#include "tensor/ops.h"
 #include "tensor/thread_state.h"
 
 #include <nanobind/stl/string.h>
@@ -62,6 +63,7 @@ nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, b
 }
 
 const OpFunction detach{"detach"};
+constexpr int64_t kLong = 1 << 16;  // elements: work for which other threads should not have to wait
 
 // New leaves on the memory of tensors, which want a gradient where they can have one.
 nb::list leaves_on(nb::list tensors) {
@@ -95,6 +97,23 @@ nb::list gradients_of(nb::list outputs, nb::list gradients, nb::list inputs) {
   return result;
 }
 
+// Adds `scale` times a gradient to the sum of a parameter's gradients. False, with nothing done, when that
+// takes more than adding: another shape, or a sum that is not the parameter's `grad`.
+bool add_gradient(nb::handle sum, nb::handle parameter, nb::handle gradient, double scale) {
+  if (!is_tensor(sum.ptr()) || !is_tensor(parameter.ptr()) || !is_tensor(gradient.ptr())) return false;
+  const TensorBody* leaf = unwrap(parameter.ptr());
+  const Tensor total = unwrap_tensor(sum.ptr()), added = unwrap_tensor(gradient.ptr());
+  const bool is_untied = leaf->requires_grad && !leaf->grad;
+  if (is_untied || total.shape() != IntSpan(leaf->shape, leaf->ndim) || total.shape() != added.shape()) return false;
+  ReleaseLock release(total.numel() > kLong);
+  if (scale == 1) {
+    ops::add.in_place(total, added);
+  } else {
+    ops::add.in_place(total, added, scale);
+  }
+  return true;
+}
+
 bool set_grad_enabled(bool enabled) {
   ThreadState& state = thread_state();
   return std::exchange(state.grad_mode, enabled && !state.inference_mode);
@@ -124,6 +143,8 @@ void bind_autograd(nb::module_& module) {
              "New leaves on the memory of tensors (or None), which want a gradient where they can have one.");
   module.def("gradients_of", gradients_of, nb::arg("outputs"), nb::arg("gradients"), nb::arg("inputs"),
              "Runs the tape, which stays; None for inputs that are None or want no gradient.");
+  module.def("add_gradient", add_gradient, nb::arg("sum"), nb::arg("parameter"), nb::arg("gradient"), nb::arg("scale"),
+             "Adds `scale` times a gradient to the sum of a parameter's; False when that takes more than adding.");
   module.def("is_grad_enabled", [] { return thread_state().grad_mode; });
   module.def("set_grad_enabled", set_grad_enabled, "Sets the calling thread's grad mode and returns what it was.");
   module.def("is_inference_mode_enabled", [] { return thread_state().inference_mode; });

@@ -56,7 +56,14 @@ def _extreme(name: str, input: Tensor, dim: Any, keepdim: bool, axis: Any) -> An
     return _ops[f"{name}_with_indices"](input, dim, keepdim)
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None) -> Any:
+def max(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+) -> Any:
     """The largest element; with `dim` the pair (values, indices); of two tensors the larger.
 
     Args:
@@ -70,17 +77,24 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | No
     >>> indices
     tensor([1, 0])
     """
-    return _extreme("max", input, dim, keepdim, axis)
+    return _extreme("max", input, dim, keepdim or keepdims, axis)
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, axis: int | None = None) -> Any:
+def min(
+    input: Tensor,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+) -> Any:
     """The smallest element; with `dim` the pair (values, indices); of two tensors the smaller.
 
     >>> import relume as rl
     >>> rl.min(rl.tensor([4, 3, 7]))
     tensor(3)
     """
-    return _extreme("min", input, dim, keepdim, axis)
+    return _extreme("min", input, dim, keepdim or keepdims, axis)
 
 
 def split(input: Tensor, split_size: Any, dim: int = 0, *, axis: int | None = None) -> list[Tensor]:

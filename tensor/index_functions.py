@@ -7,6 +7,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.dimensions import takes_numpy_names
 from relume.tensor.list_functions import broadcast_shapes
 
 _ops = _C.ops
@@ -57,6 +58,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return _ops["where"](condition, input, other)
 
 
+@takes_numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """The elements at `indices` of a dimension; both broadcast in the others.
 
@@ -74,6 +76,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return _ops["gather"](source, dim, index)
 
 
+@takes_numpy_names
 def put_along_dim(input: Tensor, indices: Tensor, values: Any, dim: int) -> Tensor:
     """A copy with `values` written at `indices` of a dimension; they broadcast in the others.
 

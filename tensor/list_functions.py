@@ -10,6 +10,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.dimensions import takes_numpy_names
 
 _ops = _C.ops
 
@@ -21,6 +22,7 @@ def _given(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors)
 
 
+@takes_numpy_names
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> list[Tensor]:
     """Views of parts of a dimension; sizes need not be equal.
 

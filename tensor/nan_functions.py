@@ -8,6 +8,7 @@ from typing import Any
 from relume import _C
 from relume._C import Tensor
 from relume.tensor.creation import as_tensor
+from relume.tensor.dimensions import takes_numpy_names
 
 _ops = _C.ops
 
@@ -27,6 +28,7 @@ def _extreme(name: str, worst: float, input: Tensor, dim: Any, keepdim: bool) ->
     return _ops["where"](nothing, math.nan, result)
 
 
+@takes_numpy_names
 def nanmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The largest element that is a number; NaN where there is none.
 
@@ -37,6 +39,7 @@ def nanmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _extreme("amax", -math.inf, input, dim, keepdim)
 
 
+@takes_numpy_names
 def nanmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The smallest element that is a number; NaN where there is none.
 
@@ -47,6 +50,7 @@ def nanmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _extreme("amin", math.inf, input, dim, keepdim)
 
 
+@takes_numpy_names
 def nanprod(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The product, with 1 for NaN.
 
@@ -57,6 +61,7 @@ def nanprod(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _ops["prod"](_filled(input, 1.0), dim, keepdim)
 
 
+@takes_numpy_names
 def nanvar(
     input: Tensor, dim: Any = None, *, correction: float = 1, keepdim: bool = False
 ) -> Tensor:
@@ -76,6 +81,7 @@ def nanvar(
     return squares / (count - correction).clamp(0)
 
 
+@takes_numpy_names
 def nanstd(
     input: Tensor, dim: Any = None, *, correction: float = 1, keepdim: bool = False
 ) -> Tensor:
@@ -88,6 +94,7 @@ def nanstd(
     return nanvar(input, dim, correction=correction, keepdim=keepdim).sqrt()
 
 
+@takes_numpy_names
 def nanargmax(input: Tensor, dim: int | None = None) -> Tensor:
     """Where the largest number is.
 
@@ -98,6 +105,7 @@ def nanargmax(input: Tensor, dim: int | None = None) -> Tensor:
     return _ops["argmax"](_filled(input, -math.inf), dim)
 
 
+@takes_numpy_names
 def nanargmin(input: Tensor, dim: int | None = None) -> Tensor:
     """Where the smallest number is.
 
@@ -108,6 +116,7 @@ def nanargmin(input: Tensor, dim: int | None = None) -> Tensor:
     return _ops["argmin"](_filled(input, math.inf), dim)
 
 
+@takes_numpy_names
 def nancumsum(input: Tensor, dim: int) -> Tensor:
     """The running sum, with 0 for NaN.
 
@@ -118,6 +127,7 @@ def nancumsum(input: Tensor, dim: int) -> Tensor:
     return _ops["cumsum"](_filled(input, 0.0), dim)
 
 
+@takes_numpy_names
 def nancumprod(input: Tensor, dim: int) -> Tensor:
     """The running product, with 1 for NaN.
 
@@ -128,6 +138,7 @@ def nancumprod(input: Tensor, dim: int) -> Tensor:
     return _ops["cumprod"](_filled(input, 1.0), dim)
 
 
+@takes_numpy_names
 def nanpercentile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The number below which q percent of the elements are that are numbers.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
-from relume.tensor.dimensions import chosen_dimension
+from relume.tensor.dimensions import chosen_dimension, takes_numpy_names
 
 _ops = _C.ops
 
@@ -44,6 +44,7 @@ def _middle(name: str, input: Tensor, dim: int | None, keepdim: bool) -> Any:
     return op(input, dim, keepdim)
 
 
+@takes_numpy_names
 def median(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
 ) -> Any:
@@ -66,6 +67,7 @@ def median(
     return _middle("median", input, chosen_dimension(dim, axis), keepdim)
 
 
+@takes_numpy_names
 def nanmedian(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, axis: int | None = None
 ) -> Any:
@@ -95,6 +97,7 @@ def _chosen(groups: Any, return_inverse: bool, return_counts: bool) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
+@takes_numpy_names
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -123,6 +126,7 @@ def unique(
     return _chosen(_ops["unique_groups"](input, dim, return_inverse), return_inverse, return_counts)
 
 
+@takes_numpy_names
 def unique_consecutive(
     input: Tensor,
     return_inverse: bool = False,

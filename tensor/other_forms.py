@@ -6,6 +6,7 @@ returns NotImplemented; then the error of the schema stands.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,20 @@ def _scatter_in_place(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
     return result if result is NotImplemented else tensor.copy_(result)
 
 
+def _where_it_fits(form: Callable[..., Any]) -> Callable[..., Any]:
+    """The form, which leaves calls that it has no arguments for to the error of the schema."""
+    signature = inspect.signature(form)
+
+    def guarded(*arguments: Any, **options: Any) -> Any:
+        try:
+            signature.bind(*arguments, **options)
+        except TypeError:
+            return NotImplemented
+        return form(*arguments, **options)
+
+    return guarded
+
+
 def install() -> None:
     """Gives the functions of ops their other forms."""
     forms: dict[str, Callable[..., Any]] = {
@@ -106,5 +121,5 @@ def install() -> None:
         **{name: _converted_first(name) for name in ("softmax", "log_softmax")},
     }
     for name, form in forms.items():
-        _C.set_other_form(_ops[name], form)
-    _C.set_other_form(Tensor.__dict__["scatter_"], _scatter_in_place)
+        _C.set_other_form(_ops[name], _where_it_fits(form))
+    _C.set_other_form(Tensor.__dict__["scatter_"], _where_it_fits(_scatter_in_place))

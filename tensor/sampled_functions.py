@@ -8,6 +8,7 @@ from typing import Any
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.dimensions import takes_numpy_names
 from relume.tensor.linalg import lstsq
 
 _ops = _C.ops
@@ -50,6 +51,7 @@ def _slope(input: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
     return _ops["cat"]([first, inner, last], -1).movedim(-1, dim)
 
 
+@takes_numpy_names
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> list[Tensor]:
@@ -154,6 +156,7 @@ def correlate(a: Tensor, v: Tensor, mode: str = "valid") -> Tensor:
     return convolve(v, a.conj().flip(0), mode).flip(0).conj()
 
 
+@takes_numpy_names
 def unwrap(
     p: Tensor, discont: float | None = None, dim: int = -1, *, period: float = 2 * math.pi
 ) -> Tensor:
@@ -212,6 +215,7 @@ def polyfit(x: Tensor, y: Tensor, deg: int) -> Tensor:
     return fitted.squeeze(1) if values.ndim == 1 else fitted
 
 
+@takes_numpy_names
 def average(input: Tensor, dim: Any = None, weights: Tensor | None = None) -> Tensor:
     """The mean, or with weights the weighted mean.
 
@@ -236,6 +240,7 @@ def average(input: Tensor, dim: Any = None, weights: Tensor | None = None) -> Te
     return (values * weights).sum(dim) / weights.sum(dim)
 
 
+@takes_numpy_names
 def percentile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The number below which q percent of the elements are.
 

@@ -260,8 +260,11 @@ void rms_norm_cpu(Call& call) {
                       : part == DType::float16 ? 0x1p-10
                                                : 0x1p-7;
   const double epsilon = call.has(3) ? call.real(3) : step;
-  const Tensor result = input * ops::rsqrt(ops::mean(ops::square(input), dims, true) + epsilon);
-  call.set_output(0, call.has(2) ? result * call.tensor(2) : result);
+  const bool is_short = item_size(input.dtype()) == 2;  // whose squares do not fit
+  const Tensor wide = is_short ? ops::to_dtype(input, DType::float32) : input;
+  Tensor result = wide * ops::rsqrt(ops::mean(ops::square(wide), dims, true) + epsilon);
+  if (call.has(2)) result = result * call.tensor(2);
+  call.set_output(0, is_short ? ops::to_dtype(result, input.dtype()) : result);
 }
 
 void group_norm_cpu(Call& call) {

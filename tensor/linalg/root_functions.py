@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from relume import _C
 from relume._C import Tensor
+from relume.tensor.dimensions import takes_numpy_names
 from relume.tensor.linalg.decompositions import cholesky, eigh
 from relume.tensor.linalg.decompositions import lu_solve as solve_by_factors
 from relume.tensor.linalg.decompositions import svd as full_svd
@@ -152,6 +153,7 @@ def lobpcg(
     return values[..., :k], vectors[..., :k]
 
 
+@takes_numpy_names
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of a matrix's singular values.
 
@@ -162,6 +164,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
+@takes_numpy_names
 def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The root of the sum of squares.
 

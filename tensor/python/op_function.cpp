@@ -45,7 +45,7 @@ struct Alias {
   const char* name;
   const char* stands_for;
 };
-constexpr Alias kAliases[] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"from_", "from"}};
+constexpr Alias kAliases[] = {{"axis", "dim"}, {"axis", "dims"}, {"keepdims", "keepdim"}, {"from_", "from"}};
 
 const char* function_name(const OpFunctionObject* self) { return self->name_text; }
 
@@ -59,13 +59,17 @@ int find_argument(const OpFunctionObject* self, PyObject* keyword) {
   }
   const char* text = PyUnicode_AsUTF8(keyword);
   if (!text) throw_python_error();
+  const auto place_of = [&](const char* name) {
+    for (int i = 0; i < count; ++i) {
+      if (self->op->schema.arguments[i].name == name) return i;
+    }
+    return -1;
+  };
   for (const Alias& alias : kAliases) {
-    if (std::strcmp(text, alias.name) == 0) text = alias.stands_for;
+    const int place = std::strcmp(text, alias.name) == 0 ? place_of(alias.stands_for) : -1;
+    if (place >= 0) return place;
   }
-  for (int i = 0; i < count; ++i) {
-    if (self->op->schema.arguments[i].name == text) return i;
-  }
-  return -1;
+  return place_of(text);
 }
 
 // May the values of the last argument be given one by one, as in t.reshape(2, 3)?

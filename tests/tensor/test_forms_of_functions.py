@@ -167,6 +167,8 @@ def test_scatter_takes_a_named_value():
         lambda t: t.softmax(1, dtypo=rl.float64),
         lambda t: t.scatter(0, t.long(), t, reduce="add", mode="x"),
         lambda t: t.view(object()),
+        lambda t: rl.scatter(t),
+        lambda t: rl.softmax(t),
     ],
 )
 def test_a_call_that_no_form_takes_is_refused_with_the_usage(call):

@@ -151,3 +151,12 @@ def test_dropout_of_nothing_and_of_everything():
     assert rl.dropout(x, 1.0)[0].tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match="between 0 and 1"):
         rl.dropout(x, 1.5)
+
+
+@pytest.mark.parametrize("kind", [rl.float16, rl.bfloat16])
+def test_rms_norm_of_short_floats_whose_squares_do_not_fit(kind):
+    x = rl.tensor([[300.0, -300.0], [1e4, 0.0]]).to(kind)
+    expected = [[1, -1], [2**0.5, 0]]
+    result = rl.nn.functional.rms_norm(x, (2,))
+    assert result.dtype is kind
+    np.testing.assert_allclose(result.float(), expected, rtol=1e-2)

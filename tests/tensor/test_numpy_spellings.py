@@ -8,6 +8,7 @@ import relume as rl
 RANDOM = np.random.default_rng(12)
 MATRIX = RANDOM.standard_normal((4, 5))
 WHOLE = RANDOM.integers(-9, 9, (3, 4))
+ROW = RANDOM.standard_normal(5)
 COMPLEX = RANDOM.integers(0, 3, 9) + 1j * RANDOM.integers(-2, 3, 9)
 
 # The same expression in either library; `t` makes its tensor or array.
@@ -74,6 +75,17 @@ EXPRESSIONS = [
     "t(MATRIX).var(axis=0, ddof=0)",
     "lib.var(t(MATRIX), axis=1, ddof=2, keepdims=True)",
     "lib.euler_gamma",
+    "lib.flip(t(MATRIX), axis=1)",
+    "lib.roll(t(MATRIX), 2, axis=0)",
+    "lib.nanstd(t(MATRIX), axis=0, keepdims=True).shape",
+    "lib.nanmax(t(MATRIX), axis=1)",
+    "lib.nancumsum(t(MATRIX), axis=1)",
+    "lib.percentile(t(MATRIX), 30, axis=0, keepdims=True)",
+    "lib.average(t(MATRIX), axis=1)",
+    "lib.unique(t(WHOLE), axis=0).shape",
+    "lib.gradient(t(ROW), axis=0)[0] if lib is rl else lib.gradient(t(ROW), axis=0)",
+    "lib.unwrap(t(MATRIX * 9), axis=0)",
+    "lib.take_along_axis(t(MATRIX), t(MATRIX).argsort(1), axis=1)",
     "f'{t(2.5):.1f} {t(3)}'",
     "len(t(MATRIX).argpartition(2, 1))",
 ]
@@ -147,3 +159,10 @@ def test_bits_are_counted():
 def test_nothing_has_no_largest_element():
     with pytest.raises(ValueError, match=r"^max\(\): there are no elements"):
         rl.max(rl.zeros(0))
+
+
+def test_dim_and_axis_are_one_argument():
+    with pytest.raises(TypeError, match="either dim or axis"):
+        rl.nanvar(rl.ones(2, 2), dim=0, axis=1)
+    largest = rl.max(rl.tensor(MATRIX), axis=1, keepdims=True)
+    np.testing.assert_array_equal(largest.values, MATRIX.max(1, keepdims=True))

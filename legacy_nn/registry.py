@@ -43,6 +43,26 @@ def register(typename: str) -> Callable[[Class], Class]:
     return decorate
 
 
+def register_also(typename: str) -> Callable[[Class], Class]:
+    """Makes a class the meaning of a second name too, for projects that call it so. What a file
+    calls by it keeps that name, also when it is written again.
+
+    Args:
+        typename: the second name.
+
+    >>> from relume.legacy_nn import registry
+    >>> registry.lookup("nn.TVLoss").__mro__[1].torch_typename
+    'nn.TotalVariation'
+    """
+
+    def decorate(cls: Class) -> Class:
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__slots__": ()}
+        register(typename)(type(typename.rpartition(".")[2], (cls,), members))
+        return cls
+
+    return decorate
+
+
 def register_variant(typename: str, field: str) -> Callable[[Class], Class]:
     """Makes a class the meaning of a Torch class name for objects that have a certain field.
 

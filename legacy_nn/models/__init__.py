@@ -4,6 +4,7 @@ from relume.legacy_nn.models import (
     adaptive_softmax,
     arbitrary_style,
     autoencoders,
+    binary_network,
     char_rnn,
     deep_q,
     deepmask,

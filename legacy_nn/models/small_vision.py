@@ -8,6 +8,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.convolution import SpatialConvolution
 from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.module import Module
+from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.plane_layers import SpatialSubSampling
 from relume.legacy_nn.registry import register
 
@@ -101,3 +102,31 @@ class EPECriterion(Criterion):
         squares = (input - target).square().sum(1)
         is_zero = squares == 0
         return rl.where(is_zero, 0, rl.where(is_zero, 1, squares).sqrt()).mean()
+
+
+@register("nn.TripletEmbeddingCriterion")
+class TripletEmbeddingCriterion(Criterion):
+    """The mean of max(0, margin + gamma * squared distance to what is alike - squared distance to
+    what is not), for {vectors, alike, not alike}, N x size each (Atcold/torch-TripletEmbedding).
+
+    Args:
+        margin: by default 0.5 there; 0.2 in older versions.
+        gamma: factor of the first distance, by default 1 in files without it.
+    """
+
+    margin = 0.5
+    gamma = 1.0
+
+    def __init__(self, margin: float | None = None, gamma: float | None = None) -> None:
+        super().__init__()
+        self.margin = 0.5 if margin is None else margin
+        self.gamma = 2.0 if gamma is None else gamma
+
+    def compute(self, input: Activation, target: object = None) -> Tensor:
+        vectors, alike, other = nested.elements(input)[:3]
+        if vectors.ndim != 2 or not vectors.shape == alike.shape == other.shape:
+            raise ValueError(
+                f"{self}: expected three batches N x size, got {nested.describe(input)}"
+            )
+        near, far = (vectors - alike).square().sum(1), (vectors - other).square().sum(1)
+        return (near * float(self.gamma) - far + float(self.margin)).clamp(0).mean()

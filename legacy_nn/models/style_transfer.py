@@ -15,7 +15,7 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
 from relume.legacy_nn.criterion import Criterion
 from relume.legacy_nn.module import Module
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 from relume.legacy_nn.types import new_empty
 
 
@@ -55,7 +55,7 @@ def gradient_of(loss: Any, input: Tensor) -> Tensor:
     return gradient
 
 
-@register("nn.TVLoss")
+@register_also("nn.TVLoss")
 @register("nn.TotalVariation")
 class TotalVariation(Leftover):
     """Adds to the gradient that of `strength` times the total variation of its input.

@@ -12,7 +12,7 @@ from relume.legacy_nn.models.holder import Holder
 from relume.legacy_nn.models.taped import Taped
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 from relume.legacy_nn.table_layers import TableLayer
 
 # ---- masks (visdial) ----
@@ -45,7 +45,7 @@ class MaskFuture(Module):
         return input.masked_fill(self.mask[0] != 0, 0)
 
 
-@register("nn.maskSoftMax")
+@register_also("nn.maskSoftMax")
 @register("nn.MaskSoftMax")
 class MaskSoftMax(TableLayer):
     """`SoftMax` of the elements that a mask leaves: {scores, mask}, where the mask is 1 for those

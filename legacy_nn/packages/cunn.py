@@ -7,7 +7,7 @@ from typing import Any
 from relume import Tensor
 from relume.legacy_nn import nested
 from relume.legacy_nn.container import Concat, Decorator
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 
 
 class Replicated(Decorator):
@@ -93,7 +93,7 @@ class DataParallelTable(Replicated):
         return f"DataParallelTable: {count} x {self.modules[0]}"
 
 
-@register("nn.DataParallelTable.Basic")
+@register_also("nn.DataParallelTable.Basic")
 @register("nn.DataParallelTable.Threads")
 class Dispatch:
     """How a DataParallelTable ran its copies; of no use here."""
@@ -102,7 +102,7 @@ class Dispatch:
         self.__dict__.update(fields)
 
 
-@register("nn.AbstractParallel")
+@register_also("nn.AbstractParallel")
 @register("nn.DataParallel")
 class DataParallel(Replicated):
     """fbcunn's container that divides the batch between GPUs; here it runs undivided.

@@ -65,6 +65,24 @@ GAUSSIANS = [v(3, 4), v(3, 4, seed=1)]
 
 # Class: a function that makes a layer, its input.
 LAYERS = {
+    "BatchNormalizationShiftPow2": (
+        lambda: nn.lookup("BatchNormalizationShiftPow2")(3),
+        v(4, 3),
+    ),
+    "BinarizedNeurons": (nn.lookup("BinarizedNeurons"), v(2, 3)),
+    "BinaryLinear": (lambda: nn.lookup("BinaryLinear")(3, 2), v(4, 3)),
+    "BinarySpatialConvolution": (
+        lambda: nn.lookup("BinarySpatialConvolution")(3, 2, 3, 3),
+        v(2, 3, 6, 8),
+    ),
+    "SpatialBatchNormalizationShiftPow2": (
+        lambda: nn.lookup("SpatialBatchNormalizationShiftPow2")(3),
+        v(2, 3, 6, 8),
+    ),
+    "cudnnBinarySpatialConvolution": (
+        lambda: nn.lookup("cudnnBinarySpatialConvolution")(3, 2, 3, 3),
+        v(2, 3, 6, 8),
+    ),
     "Embedding": (lambda: nn.lookup("Embedding")(5, 3), rl.tensor([2, 5, 2])),
     "nn.AdaptiveInstanceNormalization": (
         lambda: nn.AdaptiveInstanceNormalization(3),
@@ -173,6 +191,16 @@ LAYERS = {
 
 # Class: a function that makes a criterion, its input and its target.
 CRITERIONS = {
+    "SqrtHingeEmbeddingCriterion": (
+        nn.lookup("SqrtHingeEmbeddingCriterion"),
+        v(4),
+        rl.tensor([1.0, -1, 1, -1]).double(),
+    ),
+    "nn.TripletEmbeddingCriterion": (
+        nn.TripletEmbeddingCriterion,
+        [v(3, 4), v(3, 4, seed=1), v(3, 4, seed=2)],
+        None,
+    ),
     "autograd.nn.criterion.AutoMSE": (
         nn.lookup("autograd.nn.criterion.AutoMSE"),
         v(3),

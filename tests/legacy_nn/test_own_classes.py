@@ -158,3 +158,14 @@ def test_the_parameters_are_those_that_compute_names():
     assert nn.Sequential().add(scale).add(Twice()).forward(x).tolist() == [6, 12]
     assert scale.backward(x, rl.ones(2)).tolist() == [3, 3]
     assert scale.gradWeight.tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    "name", ["nn.TVLoss", "nn.TotalVariation", "nn.maskSoftMax", "nn.MaskSoftMax", "Dict"]
+)
+@pytest.mark.filterwarnings("ignore:.*left over from training")
+def test_second_names_of_a_class_stay_in_files(name):
+    first = rl.dumps(rl.TorchObject(name, {"strength": 1.0}))
+    value = rl.loads(first)
+    assert value.torch_typename == name
+    assert name.encode() in rl.dumps(value)

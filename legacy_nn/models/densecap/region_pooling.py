@@ -13,7 +13,7 @@ from relume.legacy_nn.models.holder import Holder
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.packages.stn import BilinearSamplerBHWD
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 
 
 @register("nn.BoxToAffine")
@@ -43,7 +43,7 @@ class BoxToAffine(Module):
         return rl.stack([down, right], -2)
 
 
-@register("nn.NaiveBatchBilinearSamplerBHWD")
+@register_also("nn.NaiveBatchBilinearSamplerBHWD")
 @register("nn.BatchBilinearSamplerBHWD")
 class BatchBilinearSamplerBHWD(BilinearSamplerBHWD):
     """The pixels of one image at the places of many grids: {H x W x C, N x h x w x 2}."""

@@ -8,10 +8,10 @@ import relume as rl
 from relume import Tensor
 from relume.converters.table import Table
 from relume.legacy_nn import nested
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 
 
-@register("Dict")
+@register_also("Dict")
 @register("onmt.utils.Dict")
 class Dict:
     """Words and their numbers.

@@ -112,6 +112,9 @@ class View(ShapeLayer):
     def compute(self, input: Tensor) -> Tensor:
         shape = sizes_of(self.size)
         batch = self._batch_size(input, shape)
+        if batch == 0 and -1 in shape:  # no samples: their sizes say what -1 is
+            sample = product(input.shape[input.ndim - int(self.numInputDims or 0) :])
+            shape[shape.index(-1)] = sample // product(n for n in shape if n >= 0)
         return input.reshape(tuple(shape) if batch is None else (batch, *shape))
 
     def __str__(self) -> str:

@@ -18,6 +18,7 @@ from relume.legacy_nn.models import (
     mc_cnn,
     memory_networks,
     multipathnet,
+    neuralconvo,
     neuraltalk,
     opennmt,
     residual,

@@ -11,10 +11,11 @@ from relume.legacy_nn import nested
 from relume.legacy_nn.composite import make
 from relume.legacy_nn.container import Decorator, Sequential
 from relume.legacy_nn.linear import Linear
+from relume.legacy_nn.models.holder import Holder
 from relume.legacy_nn.models.multipathnet import ModeSwitch
 from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
-from relume.legacy_nn.registry import register
+from relume.legacy_nn.registry import register, register_also
 from relume.legacy_nn.table_layers import MM, CAddTable, TableLayer
 
 
@@ -308,3 +309,64 @@ class CudnnRnnTable(Sequential):
             states = nested.table([rnn.gradCellInput, states])
         self.gradInput = nested.table([states, gradient])
         return self.gradInput
+
+
+# ---- what files hold around a network ----
+
+
+@register_also("SelectionBLSTMModel")
+@register_also("FConvModel")
+@register_also("ConvModel")
+@register_also("BLSTMModel")
+@register("AvgpoolModel")
+class Model(Holder):
+    """A model for translation: runs its network.
+
+    Attributes:
+        module: the network.
+    """
+
+    held_name = "module"
+
+    def network(self) -> Any:
+        """The network."""
+        return self.held
+
+    def setBeamSize(self, beam: int) -> None:
+        """Says how many hypotheses of one sentence the network gets in a row."""
+        for module in self.held.listModules():
+            if isinstance(module, BeamableMM):
+                module.setBeamSize(beam)
+
+
+@register("Dictionary")
+class Dictionary:
+    """The words of a language, by number from 1.
+
+    Attributes:
+        symbol_to_index, index_to_symbol, index_to_freq: numbers, words, and how often.
+        cutoff: words with higher numbers count as unknown.
+        unk_index, pad_index, eos_index: of the unknown word, of nothing, of the end.
+    """
+
+    symbol_to_index: Any
+    index_to_symbol: Any
+    cutoff = math.inf
+    unk_index = 1
+
+    def _load_fields(self, fields: dict, version: int | None = None) -> None:
+        vars(self).update(fields)
+
+    def size(self) -> int:
+        """How many words are known."""
+        return int(min(self.cutoff, len(self.index_to_symbol)))
+
+    def getIndex(self, symbol: str) -> int:
+        """The number of a word."""
+        index = self.symbol_to_index.get(symbol)
+        return int(index if index is not None and index <= self.cutoff else self.unk_index)
+
+    def getSymbol(self, index: int) -> str:
+        """The word of a number."""
+        known = index if index <= self.cutoff else self.unk_index
+        return self.index_to_symbol[int(known)]

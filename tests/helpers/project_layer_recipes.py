@@ -234,6 +234,11 @@ CRITERIONS = {
 
 # What comes from files alone, prints, gives no tensor, or takes a target with its input.
 NOT_MADE = {
+    "AvgpoolModel",
+    "BLSTMModel",
+    "ConvModel",
+    "FConvModel",
+    "SelectionBLSTMModel",
     "DenseCapModel",
     "nn.HLogSoftMax",
     "nn.LocalizationLayer",

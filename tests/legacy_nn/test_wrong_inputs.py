@@ -159,3 +159,12 @@ class ForeignTensor:
 def test_arrays_of_other_libraries_are_told_how_to_become_tensors(array, maker):
     with pytest.raises(ValueError, match=f"relume.{maker} makes it a tensor"):
         nn.Linear(3, 2).forward(array)
+
+
+def test_batches_without_samples():
+    net = nn.Sequential().add(nn.SpatialConvolution(1, 2, 3, 3)).add(nn.ReLU(True))
+    net.add(nn.View(-1).setNumInputDims(3)).add(nn.Linear(8, 3))
+    images = rl.zeros(0, 1, 4, 4, dtype=rl.float64)
+    assert net.forward(images).shape == (0, 3)
+    assert net.backward(images, rl.zeros(0, 3, dtype=rl.float64)).shape == (0, 1, 4, 4)
+    assert nn.View(2, -1).setNumInputDims(1).forward(rl.zeros(0, 6)).shape == (0, 2, 3)

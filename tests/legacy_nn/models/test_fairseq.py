@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from golden_cases import difference
 from layer_checks import check_gradients
+from object_loading import loaded
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -121,3 +122,26 @@ def test_recurrent_networks_of_tables(kind):
     of_first = gradient[1][1] if kind == "LSTM" else gradient[1]
     found = (total(moved) - total(states)) / 1e-6
     assert found == pytest.approx(of_first[1, 2, 1].item(), abs=1e-5)
+
+
+def test_models_and_words_of_files():
+    net, x = nn.Sequential().add(nn.Linear(3, 2)).add(nn.BeamableMM()), random(2, 3)
+    model = loaded("FConvModel", module=net.get(1), config=rl.Table({"nenclayer": 4}))
+    assert difference(model.forward(x), net.get(1).forward(x)) == 0
+    copy = rl.loads(rl.dumps(model))
+    assert copy.torch_typename == "FConvModel"
+    assert copy.config.nenclayer == 4
+    assert len(copy.float().parameters()[0]) == 2
+    model = loaded("BLSTMModel", module=net)
+    model.setBeamSize(5)
+    assert model.network().get(2).beam == 5
+    words = loaded(
+        "Dictionary",
+        symbol_to_index=rl.Table({"<unk>": 1, "a": 2, "b": 3}),
+        index_to_symbol=rl.Table(["<unk>", "a", "b"]),
+        cutoff=2,
+        unk_index=1,
+    )
+    assert [words.getIndex(word) for word in ("a", "b", "c")] == [2, 1, 1]
+    assert [words.getSymbol(number) for number in (2, 3)] == ["a", "<unk>"]
+    assert words.size() == 2

@@ -238,3 +238,27 @@ def test_captions_are_sampled():
     scored = model.forward([codes, numbers])
     assert numbers[0].tolist() == (scored[1].argmax(1) + 1).tolist()
     assert difference(values[0], scored[1].amax(1)) < 1e-12
+
+
+def test_a_chatbot_answers_with_the_likeliest_words():
+    model = nn.neuralconvo.Seq2Seq(7, 4)
+    sentence = rl.tensor([3, 5, 2])
+    with pytest.raises(ValueError, match="goToken"):
+        model.eval(sentence)
+    model.goToken, model.eosToken = 1, 2
+    model = rl.loads(rl.dumps(model))
+    words, likelihoods = model.eval(sentence)
+    assert words == [] or len(words[0]) == 5
+    again, _ = model.eval(sentence)
+    assert [w.tolist() for w in again] == [w.tolist() for w in words]
+    # The same by hand: the decoder begins where the encoder ended.
+    model.encoder.forward(sentence)
+    model.forwardConnect(3)
+    scores = model.decoder.forward(rl.tensor([1]))[0]
+    best = int(scores.argmax().item()) + 1
+    if best == 2:
+        assert words == []
+    else:
+        assert words[0][0].item() == best
+        assert likelihoods[0][0].item() == pytest.approx(scores.amax().item())
+    assert len(model.parameters()[0]) == len(model.float().parameters()[0]) == 10

@@ -1,4 +1,6 @@
 -- The functions of package Moses (its versions 1.x): callbacks get (key, value, ...).
+local tablex = require 'pl.tablex'
+
 local moses = {}
 
 local function is_table(value) return type(value) == 'table' end
@@ -422,19 +424,7 @@ function moses.omit(t, ...)
    return result
 end
 
-function moses.isEqual(a, b)
-   if type(a) ~= type(b) then return false end
-   if not is_table(a) then return a == b end
-   local meta = getmetatable(a)
-   if a == b or (meta and meta.__eq) then return a == b end
-   for key, value in pairs(a) do
-      if not moses.isEqual(value, b[key]) then return false end
-   end
-   for key in pairs(b) do
-      if a[key] == nil then return false end
-   end
-   return true
-end
+function moses.isEqual(a, b) return tablex.deepcompare(a, b) end
 
 moses.isTable = is_table
 function moses.isString(value) return type(value) == 'string' end

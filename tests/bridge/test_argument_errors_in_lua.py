@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relume.bridge import Lua
+from relume.bridge import Lua, LuaError
 
 MESSAGES = [
     # of methods Lua does not count the object
@@ -16,6 +16,15 @@ MESSAGES = [
     ("t[0/0]", "bad argument #2 to '?' (out of range)"),
     ("t[1][5]", "bad argument #2 to '?' (out of range)"),
     ("t[1][1e300]", "bad argument #2 to '?' (out of range)"),
+    # checked in functions inside
+    ("torch.svd(torch.randn(3))", "bad argument #1 to 'svd' (A should be 2 dimensional)"),
+    ("torch.randn('x')", "bad argument #1 to 'randn' (number expected, got string)"),
+    (
+        "torch.normal(0, -1)",
+        "bad argument #2 to 'normal' (standard deviation must be strictly positive)",
+    ),
+    ("torch.cat({})", "invalid arguments: table "),
+    ("t()", "attempt to call a torch.DoubleTensor value"),
     ("torch.add()", "invalid arguments: no arguments provided"),
 ]
 
@@ -32,6 +41,12 @@ def test_message(lua, expression, message):
     ok, text = lua.execute(source)
     assert not ok
     assert text.endswith(message)
+
+
+def test_the_place_is_that_of_the_call(lua):
+    with pytest.raises(LuaError) as caught:
+        lua.execute("local t = torch.randn(3)\nlocal _\n_ = torch.svd(t)")
+    assert str(caught.value).startswith('[string "execute"]:3: bad argument #1')
 
 
 @pytest.mark.parametrize(("index", "value"), [(1.5, 1), (3.9, 3), (-1, 3), (-3, 1)])

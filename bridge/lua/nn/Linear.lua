@@ -1,5 +1,7 @@
 -- nn.Linear(inputs, outputs [, bias]): y = x W' + b for a vector or a batch of them.
 local core = require 'relume.ffi'
+local draw = require('nn.initial_values').draw
+
 local Linear, parent = torch.class('nn.Linear', 'nn.Module')
 
 function Linear:__init(inputSize, outputSize, bias)
@@ -18,17 +20,7 @@ function Linear:noBias()
    return self
 end
 
--- Uniform in [-stdv, stdv]; row by row, weights before the bias, as Torch7 drew them.
-function Linear:reset(stdv)
-   if stdv then
-      stdv = stdv * math.sqrt(3)
-   else
-      stdv = 1 / math.sqrt(self.weight:size(2))
-   end
-   self.weight:uniform(-stdv, stdv)
-   if self.bias then self.bias:uniform(-stdv, stdv) end
-   return self
-end
+function Linear:reset(stdv) return draw(self, stdv, self.weight:size(2)) end
 
 function Linear:updateOutput(input)
    local n, weight = input:dim(), self.weight

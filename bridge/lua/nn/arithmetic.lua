@@ -1,5 +1,6 @@
 -- Layers with a few learned numbers: nn.Add, nn.Mul, nn.CMul, nn.CAdd, nn.PReLU; and nn.MM.
 local core = require 'relume.ffi'
+local bound_of = require('nn.initial_values').bound
 
 -- Makes a class that has one parameter; `parameter` is 'weight' or 'bias'.
 local function new_class(name, parameter, init)
@@ -15,12 +16,8 @@ local function new_class(name, parameter, init)
    end
 
    function class:reset(stdv)
-      if stdv then
-         stdv = stdv * math.sqrt(3)
-      else
-         stdv = 1 / math.sqrt(self[parameter]:nElement())
-      end
-      self[parameter]:uniform(-stdv, stdv)
+      local bound = bound_of(stdv, self[parameter]:nElement())
+      self[parameter]:uniform(-bound, bound)
    end
    return class
 end

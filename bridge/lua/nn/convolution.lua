@@ -2,6 +2,7 @@
 -- fields and initial values.
 local core = require 'relume.ffi'
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local function sizes_of(tensor) return tensor:size():totable() end
 
@@ -33,13 +34,7 @@ function SpatialConvolution:noBias()
 end
 
 function SpatialConvolution:reset(stdv)
-   if stdv then
-      stdv = stdv * math.sqrt(3)
-   else
-      stdv = 1 / math.sqrt(self.kW * self.kH * self.nInputPlane)
-   end
-   self.weight:uniform(-stdv, stdv)
-   if self.bias then self.bias:uniform(-stdv, stdv) end
+   draw(self, stdv, self.kW * self.kH * self.nInputPlane)
 end
 
 local function check_input(self, input)
@@ -201,13 +196,7 @@ function TemporalConvolution:__init(inputFrameSize, outputFrameSize, kW, dW)
 end
 
 function TemporalConvolution:reset(stdv)
-   if stdv then
-      stdv = stdv * math.sqrt(3)
-   else
-      stdv = 1 / math.sqrt(self.kW * self.inputFrameSize)
-   end
-   self.weight:uniform(-stdv, stdv)
-   self.bias:uniform(-stdv, stdv)
+   draw(self, stdv, self.kW * self.inputFrameSize)
 end
 
 -- One row per window, all batches one below the other.

@@ -182,6 +182,13 @@ function derived.class(name, parent, init)
    return class
 end
 
+-- The cosines between the rows of two matrices.
+function derived.cosines(a, b)
+   local op = tape.op
+   local function squared_lengths(rows) return op.add(op.sum(op.square(rows), {1}), 1e-12) end
+   return op.div(op.sum(op.mul(a, b), {1}), op.sqrt(op.mul(squared_lengths(a), squared_lengths(b))))
+end
+
 -- A single zero, seen in the size of a tensor.
 function derived.zero_as(tensor)
    local ones = {}

@@ -1,5 +1,6 @@
 -- Layers that compare vectors, and combine two inputs: derived from what they compute.
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local op, layer, class = derived.op, derived.layer, derived.class
 
@@ -23,13 +24,6 @@ local function root(sums, p, eps)
    local value = op.pow(sums, 1 / p)
    local slope = op.mul(op.pow(op.add(op.detach(value), eps), p - 1), p)
    return with_gradient_of(value, op.div(sums, slope))
-end
-
-local function uniform(self, inputs, stdv)
-   stdv = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(inputs)
-   self.weight:uniform(-stdv, stdv)
-   if self.bias then self.bias:uniform(-stdv, stdv) end
-   return self
 end
 
 ----------------------------------------------------------------------------------------
@@ -69,7 +63,7 @@ local Cosine = class('Cosine', 'nn.Module', function(self, inputSize, outputSize
    self.weight, self.gradWeight = torch.Tensor(outputSize, inputSize), torch.Tensor(outputSize, inputSize)
    self:reset()
 end)
-function Cosine:reset(stdv) return uniform(self, self.weight:size(1), stdv) end
+function Cosine:reset(stdv) return draw(self, stdv, self.weight:size(1)) end
 
 layer(Cosine, {parameters = {'weight'}, compute = function(self, input, weight)
    local rows = rows_of(input)
@@ -88,11 +82,7 @@ local function pair_layer(name, compute, init)
    end})
 end
 
-pair_layer('CosineDistance', function(_, a, b)
-   local products = op.sum(op.mul(a, b), {1})
-   local lengths = op.mul(op.add(op.sum(op.square(a), {1}), 1e-12), op.add(op.sum(op.square(b), {1}), 1e-12))
-   return op.div(products, op.sqrt(lengths))
-end)
+pair_layer('CosineDistance', function(_, a, b) return derived.cosines(a, b) end)
 
 pair_layer('DotProduct', function(_, a, b) return op.sum(op.mul(a, b), {1}) end)
 
@@ -112,7 +102,7 @@ local function centres(init)
 end
 
 local Euclidean = class('Euclidean', 'nn.Module', centres(function(self) self.fastBackward = true end))
-function Euclidean:reset(stdv) return uniform(self, self.weight:size(1), stdv) end
+function Euclidean:reset(stdv) return draw(self, stdv, self.weight:size(1)) end
 
 layer(Euclidean, {parameters = {'weight'}, compute = function(self, input, weight)
    local difference = op.sub(op.unsqueeze(rows_of(input), 2), op.unsqueeze(weight, 0))
@@ -124,7 +114,7 @@ local WeightedEuclidean = class('WeightedEuclidean', 'nn.Module', centres(functi
 end))
 function WeightedEuclidean:reset(stdv)
    self.diagCov:fill(1)
-   return uniform(self, self.weight:size(1), stdv)
+   return draw(self, stdv, self.weight:size(1))
 end
 function WeightedEuclidean:parameters()
    return {self.weight, self.diagCov}, {self.gradWeight, self.gradDiagCov}
@@ -147,7 +137,7 @@ local Bilinear = class('Bilinear', 'nn.Module', function(self, size1, size2, out
    self.gradInput = {torch.Tensor(), torch.Tensor()}
    self:reset()
 end)
-function Bilinear:reset(stdv) return uniform(self, self.weight:size(2), stdv) end
+function Bilinear:reset(stdv) return draw(self, stdv, self.weight:size(2)) end
 
 function Bilinear:__tostring__()
    return ('%s(%dx%d -> %d) %s'):format(torch.type(self), self.weight:size(2), self.weight:size(3),

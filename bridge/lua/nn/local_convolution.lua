@@ -1,5 +1,6 @@
 -- Convolutions with other weights at each place, and with several for each plane.
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local op, layer, class = derived.op, derived.layer, derived.class
 
@@ -11,9 +12,7 @@ local function set_geometry(self, nInputPlane, nOutputPlane, kW, kH, dW, dH, pad
 end
 
 local function reset(self, stdv)
-   local bound = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(self.kW * self.kH * self.nInputPlane)
-   self.weight:uniform(-bound, bound)
-   if self.bias then self.bias:uniform(-bound, bound) end
+   draw(self, stdv, self.kW * self.kH * self.nInputPlane)
 end
 
 local function no_bias(self)

@@ -128,10 +128,7 @@ end)
 pair('CosineEmbeddingCriterion', set_margin(0), function(self, input, target)
    local first, second = input[1], input[2]
    if first._ndim == 1 then first, second = op.unsqueeze(first, 0), op.unsqueeze(second, 0) end
-   local products = op.sum(op.mul(first, second), {1})
-   local lengths = op.mul(op.add(op.sum(op.square(first), {1}), 1e-12),
-      op.add(op.sum(op.square(second), {1}), 1e-12))
-   local cosine = op.div(products, op.sqrt(lengths))
+   local cosine = derived.cosines(first, second)
    local apart, together = op.relu(op.sub(cosine, self.margin)), op.add(op.neg(cosine), 1)
    if not torch.isTensor(target) then return average(self, target == 1 and together or apart) end
    return average(self, op.where(op.eq(op.reshape(target, {-1}), 1), together, apart))

@@ -1,10 +1,9 @@
 -- Layers on planes that are derived from what they compute: connection tables, subsampling, local
 -- normalisation, unpooling, adaptive pooling, resampling, sequences.
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local op, layer, class = derived.op, derived.layer, derived.class
-
-local function bound_of(stdv, inputs) return stdv and stdv * math.sqrt(3) or 1 / math.sqrt(inputs) end
 
 local function check_planes(self, input, planes)
    local n = input._ndim
@@ -128,9 +127,7 @@ local SpatialSubSampling = class('SpatialSubSampling', 'nn.Module', function(sel
 end)
 
 function SpatialSubSampling:reset(stdv)
-   local bound = bound_of(stdv, self.kW * self.kH)
-   self.weight:uniform(-bound, bound)
-   self.bias:uniform(-bound, bound)
+   draw(self, stdv, self.kW * self.kH)
 end
 
 layer(SpatialSubSampling, {parameters = {'weight', 'bias'}, compute = function(self, input, weight, bias)

@@ -4,11 +4,6 @@ local tape = require 'relume.tape'
 
 local op, layer, class = derived.op, derived.layer, derived.class
 
--- Zeros in the nesting of a value.
-local function zeros_like(value)
-   return tape.map(value, function(tensor) return tensor.new():resizeAs(tensor):zero() end)
-end
-
 local function with_pair(self) self.gradInput = {torch.Tensor(), torch.Tensor()} end
 
 layer(class('Index', 'nn.Module', function(self, dimension)
@@ -107,7 +102,7 @@ end
 
 local ZeroGrad = pass_through 'ZeroGrad'
 function ZeroGrad:updateGradInput(input, gradOutput)
-   self.gradInput = zeros_like(gradOutput)
+   self.gradInput = tape.zeros_like(gradOutput)
    return self.gradInput
 end
 

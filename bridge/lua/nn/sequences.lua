@@ -1,13 +1,8 @@
 -- Layers on sequences of frames, T x F or N x T x F, beside nn.TemporalConvolution.
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local op, layer, class = derived.op, derived.layer, derived.class
-
-local function uniform(self, inputs, stdv)
-   local bound = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(inputs)
-   self.weight:uniform(-bound, bound)
-   if self.bias then self.bias:uniform(-bound, bound) end
-end
 
 local TemporalSubSampling = class('TemporalSubSampling', 'nn.Module', function(self, inputFrameSize, kW, dW)
    self.inputFrameSize, self.kW, self.dW = inputFrameSize, kW, dW or 1
@@ -17,7 +12,7 @@ local TemporalSubSampling = class('TemporalSubSampling', 'nn.Module', function(s
    self:reset()
 end)
 
-function TemporalSubSampling:reset(stdv) uniform(self, self.kW, stdv) end
+function TemporalSubSampling:reset(stdv) draw(self, stdv, self.kW) end
 
 layer(TemporalSubSampling, {parameters = {'weight', 'bias'}, compute = function(self, input, weight, bias)
    local frames = input._ndim == 3 and input or op.unsqueeze(input, 0)
@@ -35,7 +30,7 @@ local TemporalRowConvolution = class('TemporalRowConvolution', 'nn.Module',
       self:reset()
    end)
 
-function TemporalRowConvolution:reset(stdv) uniform(self, self.kW * self.inputFrameSize, stdv) end
+function TemporalRowConvolution:reset(stdv) draw(self, stdv, self.kW * self.inputFrameSize) end
 
 function TemporalRowConvolution:noBias()
    self.bias, self.gradBias = nil, nil

@@ -1,4 +1,5 @@
 -- nn.SparseLinear on rows {index, value}, and nn.PartialLinear, which computes some outputs only.
+local bound_of = require('nn.initial_values').bound
 
 local SparseLinear, Module = torch.class('nn.SparseLinear', 'nn.Module')
 local small_bias = 1e-6
@@ -14,7 +15,7 @@ function SparseLinear:__init(inputSize, outputSize, doGradInput)
 end
 
 function SparseLinear:reset(stdv)
-   local bound = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(self.weight:size(2))
+   local bound = bound_of(stdv, self.weight:size(2))
    self.weight:uniform(-bound, bound)
    self.bias:uniform(-bound, bound):mul(small_bias)
 end

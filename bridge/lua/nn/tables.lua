@@ -1,4 +1,5 @@
 -- Layers on tables of tensors.
+local zeros_like = require('relume.tape').zeros_like
 
 local function new_class(name, init)
    local class, parent = torch.class('nn.' .. name, 'nn.Module')
@@ -199,18 +200,6 @@ function SplitTable:updateGradInput(input, gradOutput)
       end
    end
    return self.gradInput
-end
-
--- Zeros of the same nesting.
-local function zeros_like(value)
-   if type(value) == 'table' then
-      local result = {}
-      for key, entry in pairs(value) do result[key] = zeros_like(entry) end
-      return result
-   elseif torch.isTensor(value) then
-      return value:clone():zero()
-   end
-   return 0
 end
 
 local SelectTable = new_class('SelectTable', function(self, index)

@@ -1,5 +1,6 @@
 -- Convolutions, pooling and padding of volumes, C x T x H x W. Their gradients come from the tape.
 local derived = require 'nn.derived'
+local draw = require('nn.initial_values').draw
 
 local op, layer, class = derived.op, derived.layer, derived.class
 
@@ -66,9 +67,7 @@ end
 local VolumetricConvolution = new_convolution('VolumetricConvolution', 'nn.Module', forward_sizes)
 
 function VolumetricConvolution:reset(stdv)
-   stdv = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(self.kT * self.kW * self.kH * self.nInputPlane)
-   self.weight:uniform(-stdv, stdv)
-   if self.bias then self.bias:uniform(-stdv, stdv) end
+   draw(self, stdv, self.kT * self.kW * self.kH * self.nInputPlane)
 end
 
 function VolumetricConvolution:noBias()

@@ -1,5 +1,7 @@
 -- Weights as a length times a direction: Salimans and Kingma, "Weight normalization" (2016).
 
+local bound_of = require('nn.initial_values').bound
+
 -- sqrt(|row|^2 + eps) of each row.
 local function row_norms(rows, eps)
    return torch.cmul(rows, rows):sum(2):add(eps):sqrt()
@@ -33,7 +35,7 @@ function LinearWeightNorm:__init(inputSize, outputSize, bias, eps)
 end
 
 function LinearWeightNorm:reset(stdv)
-   local bound = stdv and stdv * math.sqrt(3) or 1 / math.sqrt(self.inputSize)
+   local bound = bound_of(stdv, self.inputSize)
    self.weight:resize(self.outputSize, self.inputSize):uniform(-bound, bound)
    if self.bias then self.bias:uniform(-bound, bound) end
    self:initFromWeight()

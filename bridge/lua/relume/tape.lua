@@ -33,6 +33,15 @@ function tape.map(value, f)
    return result
 end
 
+-- Zeros in the nesting of a value.
+function tape.zeros_like(value)
+   if is_tensor(value) then return value.new(value:size()):zero() end
+   if type(value) ~= 'table' then return 0 end
+   local result = {}
+   for key, part in pairs(value) do result[key] = tape.zeros_like(part) end
+   return result
+end
+
 -- f(tensor, its counterpart in `other`), in an order that only depends on the keys.
 function tape.each(value, other, f)
    if is_tensor(value) then return f(value, other) end

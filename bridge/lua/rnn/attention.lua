@@ -2,6 +2,7 @@
 -- of steps (Mnih et al., 2014). Each action comes from the output of the step before, the first one
 -- from zeros.
 local recursive = require 'rnn.recursive'
+local zeros_like = require('relume.tape').zeros_like
 local sequencer = require 'rnn.sequencer'
 
 local RecurrentAttention = torch.class('nn.RecurrentAttention', 'nn.AbstractSequencer')
@@ -44,7 +45,7 @@ local function gradients_of(self, gradOutput, step)
    if self.forwardActions then return unpack(gradOutput[step]) end
    -- modules that learn from rewards do not look at it
    local action = self.actions[step]
-   return gradOutput[step], recursive.recursiveMap(action, function(t) return t.new(t:size()):zero() end)
+   return gradOutput[step], zeros_like(action)
 end
 
 function RecurrentAttention:updateGradInput(input, gradOutput)

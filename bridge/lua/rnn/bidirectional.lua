@@ -1,6 +1,7 @@
 -- Sequences in both directions: nn.BiSequencer, nn.BiSequencerLM, nn.SeqBRNN.
 local building = require 'rnn.building'
 local recursive = require 'rnn.recursive'
+local zeros_like = require('relume.tape').zeros_like
 
 local sequence, fan_out = building.sequence, building.fan_out
 local Container = torch.getmetatable 'nn.Container'
@@ -73,10 +74,6 @@ local function slice(list, first, last) return {unpack(list, first, last)} end
 local function parts(input)
    if #input < 2 then error('nn.BiSequencerLM needs at least two steps', 3) end
    return slice(input, 1, #input - 1), slice(input, 2, #input)
-end
-
-local function zeros_like(value)
-   return recursive.recursiveMap(value, function(tensor) return tensor.new(tensor:size()):zero() end)
 end
 
 function BiSequencerLM:updateOutput(input)

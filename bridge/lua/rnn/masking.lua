@@ -1,5 +1,6 @@
 -- Samples of zeros mark the gaps between sequences: modules and criterions that skip them.
 local recursive = require 'rnn.recursive'
+local zeros_like = require('relume.tape').zeros_like
 
 local MaskZero, Decorator = torch.class('nn.MaskZero', 'nn.Decorator')
 local Criterion = torch.getmetatable 'nn.Criterion'
@@ -232,9 +233,7 @@ function MaskZeroCriterion:updateGradInput(input, target)
       self.gradInput = self.criterion:updateGradInput(input, target)
       return self.gradInput
    end
-   self.gradInput = recursive.recursiveMap(input, function(tensor)
-      return tensor.new(tensor:size()):zero()
-   end)
+   self.gradInput = zeros_like(input)
    if rows:nElement() > 0 then
       local found = self.criterion:updateGradInput(rows_of(input, rows), rows_of(target, rows))
       local function place(whole, part)

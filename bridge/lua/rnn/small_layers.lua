@@ -1,6 +1,7 @@
 -- Small layers of package rnn.
 local derived = require 'nn.derived'
 local recursive = require 'rnn.recursive'
+local zeros_like = require('relume.tape').zeros_like
 local op = derived.op
 
 -- x + addend, with the sign changed if asked to.
@@ -30,7 +31,7 @@ function ZeroGrad:updateOutput(input)
 end
 
 function ZeroGrad:updateGradInput(input)
-   self.gradInput = recursive.recursiveMap(input, function(tensor) return tensor.new(tensor:size()):zero() end)
+   self.gradInput = zeros_like(input)
    return self.gradInput
 end
 

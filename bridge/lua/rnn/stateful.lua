@@ -2,6 +2,7 @@
 -- and Recurrence. The module of a step gives its output, or {output, further states}: the output
 -- is the first state.
 local recursive = require 'rnn.recursive'
+local zeros_like = require('relume.tape').zeros_like
 
 local AbstractRecurrent = torch.getmetatable 'nn.AbstractRecurrent'
 local stateful = {}
@@ -73,17 +74,11 @@ local function states_before(self, step, input)
    return values
 end
 
-local function zeros_after(self, step, state)
-   return recursive.recursiveMap(self[state.values][step], function(tensor)
-      return tensor.new(tensor:size()):zero()
-   end)
-end
-
 local function gradient_after(self, step, state)
    local value
    if step == self.step - 1 then value = self[state.last_gradient] end
    if value == nil then value = self[state.gradients][step] end
-   if value == nil then value = zeros_after(self, step, state) end
+   if value == nil then value = zeros_like(self[state.values][step]) end
    return value
 end
 

@@ -21,7 +21,7 @@ local function check_sizes(x, k, n, mode, name)
    if mode == 'F' then return end
    for i = 0, n - 1 do
       if x:size(dims(x) - i) < k:size(dims(k) - i) then
-         errors.bad_argument(2, name .. ' : Input image is smaller than kernel', 2)
+         errors.bad_argument(2, name .. ' : Input image is smaller than kernel')
       end
    end
 end

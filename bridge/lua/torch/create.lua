@@ -118,6 +118,7 @@ end
 local function cat(...)
    local result, list, dim = parse_cat(...)
    local row = tensor_row(list[1])
+   if not row then errors.invalid_arguments(select('#', ...), ...) end
    local parts, most = {}, 0
    for i, part in ipairs(list) do
       if tensor_row(part) ~= row then errors.invalid_arguments(select('#', ...), ...) end

@@ -29,9 +29,9 @@ end
 
 -- Makes each slice along a dimension at most `most` long, in the p-norm.
 local function renorm(x, p, dim, most)
-   if dims(x) < 2 then errors.bad_argument(1, 'need at least 2 dimensions', 2) end
+   if dims(x) < 2 then errors.bad_argument(1, 'need at least 2 dimensions') end
    local d = shapes.dimension(x, dim)
-   if not d then errors.bad_argument(3, 'invalid dimension', 2) end
+   if not d then errors.bad_argument(3, 'invalid dimension') end
    return core.call('renorm', x, p, d, most)
 end
 

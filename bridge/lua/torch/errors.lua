@@ -3,19 +3,32 @@ local class = require 'torch.class'
 
 local errors = {}
 
--- "bad argument #2 to 'narrow' (out of range)", at the caller of the function that failed: the one that
--- calls this, or one `level` - 1 further out. Of methods Lua does not count the object.
-function errors.bad_argument(position, text, level)
-   level = level or 1
-   local info = debug.getinfo(level + 1, 'n') or {}
+local package_folder = debug.getinfo(1, 'S').source:match('^(.*/)errors%.lua$')
+
+-- The function of this package that code outside of it has called: its level as seen by the caller of
+-- this function, and what Lua knows of its name.
+local function outermost()
+   local level = 3
+   while true do
+      local info = debug.getinfo(level + 1, 'S')
+      if not info or info.source:sub(1, #package_folder) ~= package_folder then break end
+      level = level + 1
+   end
+   return level - 1, debug.getinfo(level, 'n') or {}
+end
+
+-- "bad argument #2 to 'narrow' (out of range)", where the function was called. Of methods Lua does not
+-- count the object.
+function errors.bad_argument(position, text)
+   local level, info = outermost()
    if info.namewhat == 'method' then position = position - 1 end
-   if position == 0 then error(("calling '%s' on bad self (%s)"):format(info.name, text), level + 2) end
-   error(("bad argument #%d to '%s' (%s)"):format(position, info.name or '?', text), level + 2)
+   if position == 0 then error(("calling '%s' on bad self (%s)"):format(info.name, text), level + 1) end
+   error(("bad argument #%d to '%s' (%s)"):format(position, info.name or '?', text), level + 1)
 end
 
 -- For t[i]: what Torch7 called had no name.
-function errors.bad_index(level)
-   error("bad argument #2 to '?' (out of range)", level + 1)
+function errors.bad_index()
+   error("bad argument #2 to '?' (out of range)", outermost() + 1)
 end
 
 -- How an argument is called in the list of an "invalid arguments" error.
@@ -26,15 +39,16 @@ end
 
 -- "invalid arguments: DoubleTensor string": no form of the function takes these.
 function errors.invalid_arguments(count, ...)
-   if count == 0 then error('invalid arguments: no arguments provided', 3) end
+   local level = outermost() + 1
+   if count == 0 then error('invalid arguments: no arguments provided', level) end
    local words = {}
    for i = 1, count do words[i] = describe((select(i, ...))) end
-   error('invalid arguments: ' .. table.concat(words, ' ') .. ' ', 3)
+   error('invalid arguments: ' .. table.concat(words, ' ') .. ' ', level)
 end
 
-function errors.expected(position, wanted, value, level)
+function errors.expected(position, wanted, value)
    local got = value == nil and 'nil' or class.type(value)
-   errors.bad_argument(position, ('%s expected, got %s'):format(wanted, got), (level or 1) + 1)
+   errors.bad_argument(position, ('%s expected, got %s'):format(wanted, got))
 end
 
 -- "[2 x 3]"
@@ -48,7 +62,7 @@ errors.shape_text = shape_text
 
 -- "inconsistent tensor size, expected r_ [2 x 3] and src [7] to have the same number of
 -- elements, but got 6 and 7 elements respectively"
-function errors.inconsistent_size(names, tensors, level)
+function errors.inconsistent_size(names, tensors)
    local shapes, counts = {}, {}
    for i, tensor in ipairs(tensors) do
       shapes[i] = names[i] .. ' ' .. shape_text(tensor)
@@ -59,7 +73,7 @@ function errors.inconsistent_size(names, tensors, level)
       return table.concat(words, ', ') .. ' and ' .. last
    end
    error(('inconsistent tensor size, expected %s to have the same number of elements, but got %s'
-      .. ' elements respectively'):format(list(shapes), list(counts)), (level or 1) + 2)
+      .. ' elements respectively'):format(list(shapes), list(counts)), outermost() + 1)
 end
 
 return errors

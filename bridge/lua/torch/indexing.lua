@@ -18,19 +18,19 @@ local function truncate(number)
 end
 
 -- The 0-based place of slice `index` along the first dimension.
-local function first_place(self, index, level)
+local function first_place(self, index)
    local size = self._numel == 0 and 0 or tonumber(self._shape[0])
    index = truncate(index)
    local place = index < 0 and size + index or index - 1
    if not (place >= 0 and place < size) then  -- NaN is out of range as well
-      errors.bad_index(level + 1)
+      errors.bad_index()
    end
    return place
 end
 
 -- The same as an offset in elements.
 local function first_offset(self, index)
-   return self._offset + first_place(self, index, 3) * self._strides[0]
+   return self._offset + first_place(self, index) * self._strides[0]
 end
 
 -- Applies the entries of `{...}`: a number picks, a table {first, last} cuts, anything else
@@ -175,7 +175,7 @@ function indexing.make(row, mt)
    local function get(self, key)
       if type(key) == 'number' then
          if self._ndim == 1 and self._numel ~= 0 then return element(self, key) end
-         return core.select_first(row, self, first_place(self, key, 2))
+         return core.select_first(row, self, first_place(self, key))
       end
       local method = mt[key]
       if method ~= nil then return method end
@@ -190,9 +190,9 @@ function indexing.make(row, mt)
          elseif self._ndim == 1 and self._numel ~= 0 then
             set_element(self, first_offset(self, key), value)
          elseif number then
-            core.select_first(row, self, first_place(self, key, 2)):fill(number)
+            core.select_first(row, self, first_place(self, key)):fill(number)
          else
-            assign(core.select_first(row, self, first_place(self, key, 2)), value)
+            assign(core.select_first(row, self, first_place(self, key)), value)
          end
          return
       end

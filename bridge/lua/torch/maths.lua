@@ -132,7 +132,7 @@ local default_names = {'r_', 't', 'src'}
 
 local function check_count(result, source, other, names)
    if source._numel ~= other._numel then
-      errors.inconsistent_size(names or default_names, {result or source, source, other}, 2)
+      errors.inconsistent_size(names or default_names, {result or source, source, other})
    end
 end
 

@@ -113,13 +113,13 @@ end
 -- Distributions: a number each as functions of torch, a fill as methods.
 
 local function check_std(mean, std)
-   if std <= 0 then errors.bad_argument(2, 'standard deviation must be strictly positive', 3) end
+   if std <= 0 then errors.bad_argument(2, 'standard deviation must be strictly positive') end
 end
 local function check_probability(p)
-   if p < 0 or p > 1 then errors.bad_argument(1, 'must be >= 0 and <= 1', 3) end
+   if p < 0 or p > 1 then errors.bad_argument(1, 'must be >= 0 and <= 1') end
 end
 local function check_geometric(p)
-   if p <= 0 or p >= 1 then errors.bad_argument(1, 'must be > 0 and < 1', 3) end
+   if p <= 0 or p >= 1 then errors.bad_argument(1, 'must be > 0 and < 1') end
 end
 
 local distributions = {
@@ -194,7 +194,7 @@ functions.randn = sized_and(function(x) return x:normal() end)
 methods.floating.rand, methods.floating.randn = functions.rand, functions.randn
 
 local function fill_permutation(result, n)
-   if n < 1 then errors.bad_argument(1, 'must be strictly positive', 2) end
+   if n < 1 then errors.bad_argument(1, 'must be strictly positive') end
    local order = core.call('randperm', n)
    result:resize(n):copy(order)
    return result:add(1)

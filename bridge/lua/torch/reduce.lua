@@ -25,10 +25,10 @@ local function number(tensor)
 end
 
 -- A 1-based dimension as the core's; an error when x has none such.
-local function check_dimension(x, dim, position, level)
+local function check_dimension(x, dim, position)
    local d = type(dim) == 'number' and shapes.dimension(x, dim)
    if not d then
-      errors.bad_argument(position, ('dimension %s out of range'):format(tostring(dim)), (level or 1) + 1)
+      errors.bad_argument(position, ('dimension %s out of range'):format(tostring(dim)))
    end
    return d
 end

@@ -17,7 +17,7 @@ local functions, methods = maths.functions, maths.methods
 local function zero_based(index, limit, text, position)
    if index._numel == 0 then return index end
    if functions.min(index) < 1 or functions.max(index) > limit then
-      if position then errors.bad_argument(position, text, 2) end
+      if position then errors.bad_argument(position, text) end
       error(text, 3)
    end
    return core.call('sub', index, 1)
@@ -26,7 +26,7 @@ end
 local function check_long(index, position)
    if tensor_row(index) ~= long_row then
       local got = is_tensor(index) and class.typename(index) or 'number'
-      errors.bad_argument(position, 'torch.LongTensor expected, got ' .. got, 2)
+      errors.bad_argument(position, 'torch.LongTensor expected, got ' .. got)
    end
 end
 
@@ -34,7 +34,7 @@ local function index_select(result, x, dim, index)
    check_long(index, 3)
    local d = shapes.dimension(x, dim)
    if not d then
-      errors.bad_argument(3, ('Indexing dim %d is out of bounds of tensor'):format(dim), 2)
+      errors.bad_argument(3, ('Indexing dim %d is out of bounds of tensor'):format(dim))
    end
    local value = core.call('index_select', x, d, zero_based(index, x._shape[d], 'index out of range'))
    if result then return shapes.resize_as(result, value):copy(value) end
@@ -54,7 +54,7 @@ end
 local function each_slice(x, dim, index, f)
    check_long(index, 3)
    local d = shapes.dimension(x, dim)
-   if not d then errors.bad_argument(2, 'out of range', 2) end
+   if not d then errors.bad_argument(2, 'out of range') end
    local size = x:size(dim)
    for i = 1, index:size(1) do
       local place = index[i]
@@ -65,7 +65,7 @@ end
 
 local function check_index_count(index, source, dim)
    if index:size(1) ~= source:size(dim) then
-      errors.bad_argument(4, 'Number of indices should be equal to source:size(dim)', 2)
+      errors.bad_argument(4, 'Number of indices should be equal to source:size(dim)')
    end
 end
 
@@ -88,7 +88,7 @@ end
 
 local function check_gather_sizes(first, src, index, dim, names)
    if dims(index) ~= dims(src) then
-      errors.bad_argument(names.position, 'Input tensor must have same dimensions as output tensor', 2)
+      errors.bad_argument(names.position, 'Input tensor must have same dimensions as output tensor')
    end
 end
 
@@ -147,10 +147,10 @@ functions.nonzero, methods.all.nonzero = nonzero, nonzero
 local function as_mask(mask, x, name)
    local row = tensor_row(mask)
    if row ~= byte_row and row ~= bool_row then
-      errors.bad_argument(2, 'torch.ByteTensor expected, got ' .. class.type(mask), 2)
+      errors.bad_argument(2, 'torch.ByteTensor expected, got ' .. class.type(mask))
    end
    if mask._numel ~= x._numel then
-      errors.inconsistent_size({name, 'mask'}, {x, mask}, 2)
+      errors.inconsistent_size({name, 'mask'}, {x, mask})
    end
    mask = shapes.as(mask, x)
    if row == bool_row then return mask end

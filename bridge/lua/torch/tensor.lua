@@ -278,7 +278,7 @@ end
 
 local function same_type(self, other, position)
    if tensor_row(other) ~= tensor_row(self) then
-      errors.expected(position, tensor_row(self).tensor_class, other, 2)
+      errors.expected(position, tensor_row(self).tensor_class, other)
    end
 end
 
@@ -376,7 +376,7 @@ end
 local function reshape(self, ...)
    local result = shapes.new(tensor_row(self), shapes.parse(2, false, ...))
    if result._numel ~= self._numel then
-      errors.inconsistent_size({'tensor', 'src'}, {result, self}, 2)
+      errors.inconsistent_size({'tensor', 'src'}, {result, self})
    end
    return methods.copy(result, self)
 end
@@ -479,6 +479,7 @@ local function define(row)
          return is_tensor(a) and is_tensor(b) and core.address_of(a) == core.address_of(b)
       end,
    }
+   function meta.__call(self) error(('attempt to call a %s value'):format(class.typename(self)), 2) end
    for event, operator in pairs(tensor.operators) do meta[event] = operator end
    for event, sign in pairs({__concat = 'concat', __lt = 'less-than', __le = 'less-equal'}) do
       meta[event] = function(a, b)

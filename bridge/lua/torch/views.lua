@@ -15,9 +15,9 @@ local function integer(value, position)
    local number = tonumber(value)
    if not number then
       local got = value == nil and 'no value' or class.type(value)
-      errors.bad_argument(position, 'number expected, got ' .. got, 2)
+      errors.bad_argument(position, 'number expected, got ' .. got)
    end
-   if number ~= number then errors.bad_argument(position, 'out of range', 2) end
+   if number ~= number then errors.bad_argument(position, 'out of range') end
    return number < 0 and math.ceil(number) or floor(number)
 end
 
@@ -135,7 +135,7 @@ local function squeeze(self, dim)
    local only
    if dim ~= nil then
       only = shapes.dimension(self, integer(dim, 2))
-      if not only then errors.bad_argument(2, 'dimension out of range', 2) end
+      if not only then errors.bad_argument(2, 'dimension out of range') end
    end
    for i = 0, n - 1 do
       local dropped = self._shape[i] == 1 and (only == nil or only == i)

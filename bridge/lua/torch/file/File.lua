@@ -36,7 +36,7 @@ end
 -- "r", "w" or "rw" as two answers.
 function File.parse_mode(mode, position)
    if mode ~= 'r' and mode ~= 'w' and mode ~= 'rw' then
-      errors.bad_argument(position, "file mode should be 'r','w' or 'rw'", 2)
+      errors.bad_argument(position, "file mode should be 'r','w' or 'rw'")
    end
    return mode ~= 'w', mode ~= 'r'
 end

@@ -22,7 +22,7 @@ function MemoryFile.new(first, second)
    elseif first == nil or type(first) == 'string' then
       mode = first
    else
-      errors.bad_argument(1, 'string expected, got ' .. type(first), 1)
+      errors.bad_argument(1, 'string expected, got ' .. type(first))
    end
    local readable, writable = File.parse_mode(mode or 'rw', content and 2 or 1)
    if not content then

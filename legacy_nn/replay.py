@@ -34,6 +34,8 @@ SAME_OPS = frozenset(
     nn.SoftSign nn.LogSigmoid nn.TanhShrink nn.SoftShrink nn.HardShrink
     """.split()
 )
+# The same of modules in evaluation mode.
+SAME_OPS_IN_EVALUATION = frozenset(["nn.Dropout", "nn.SpatialDropout", "nn.VolumetricDropout"])
 KEPT = 4  # of the replays of one graph: for training and evaluation, for a few sizes
 ATTEMPTS = 16  # at noting the ops of one graph
 
@@ -42,7 +44,10 @@ Form = Any  # where the tensors of an activation are: a place, or a list of form
 
 def has_same_ops(module: Any) -> bool:
     cls = type(module)
-    return cls.__module__.startswith("relume.") and cls.torch_typename in SAME_OPS
+    if not cls.__module__.startswith("relume."):
+        return False
+    name = cls.torch_typename
+    return name in SAME_OPS or (name in SAME_OPS_IN_EVALUATION and not module.train)
 
 
 def form_of(value: Activation, place_of: Callable[[Tensor], int]) -> Form:
@@ -195,8 +200,10 @@ class Targets:
 
 
 def changing_fields(modules: list) -> frozenset[str]:
-    """The fields that do not decide what ops one of `SAME_OPS` comes down to."""
-    names = {"output", "gradInput", "train"}
+    """The fields that do not decide what ops modules come down to."""
+    names = {"output", "gradInput"}
+    if all(type(module).torch_typename in SAME_OPS for module in modules):
+        names.add("train")
     for module in modules:
         names.update(module.parameter_names)
         names.update(map(gradient_name_of, module.parameter_names))
@@ -235,7 +242,7 @@ class Replays:
         self.graph = proxy(graph)  # which holds this
         self.known: list[Replay] = []
         self.last: Any = None  # the sizes of the last input that had to be computed
-        self.attempts = ATTEMPTS if all(has_same_ops(c.module) for _, c in graph.runs) else 0
+        self.attempts = ATTEMPTS
 
     def run(self, input: Activation, recorded: bool) -> tuple[Replay, ReplayedValues] | None:
         """The replay that served, with what it gave; None when there is none."""
@@ -253,7 +260,7 @@ class Replays:
         if not self.attempts:
             return False
         last, self.last = self.last, (recorded, shape_of(input))
-        return last == self.last
+        return last == self.last and all(map(has_same_ops, self.graph.modules))
 
     def note(self, input: Activation, parameters: Any, record: Any) -> list[Activation]:
         """Runs the graph, like its `run`, and notes the ops."""

@@ -297,6 +297,23 @@ def test_another_size_that_a_layer_is_told(served):
     assert net.forward(rl.zeros(4, 6)).shape == (4, 3, 2)
 
 
+def test_dropout_is_replayed_in_evaluation_only(served):
+    x = nn.Identity()()
+    net = nn.gModule([x], [nn.Dropout(0.5)(nn.MulConstant(2)(x))])
+    input = rl.ones(50)
+    for _ in range(4):
+        assert sorted(set(net.forward(input).tolist())) == [0, 4]
+    assert served() == 0
+    net.evaluate()
+    for _ in range(4):
+        assert net.forward(input).tolist() == [2] * 50
+    assert served() == 2
+    net.modules[2].training()
+    assert sorted(set(net.forward(input).tolist())) == [0, 4]
+    net.modules[2].evaluate()
+    assert net.forward(input).tolist() == [2] * 50
+
+
 def test_wrong_input_is_named_as_ever():
     net, generator = cell(), np.random.default_rng(0)
     messages = []

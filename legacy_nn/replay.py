@@ -79,7 +79,9 @@ def filled(form: Form, tensor_at: Callable[[int], Tensor]) -> Activation:
     """The activation of a form."""
     if type(form) is int:
         return tensor_at(form)
-    return nested.table([filled(part, tensor_at) for part in form])
+    return nested.table(
+        [tensor_at(part) if type(part) is int else filled(part, tensor_at) for part in form]
+    )
 
 
 def shape_of(value: Activation) -> Any:

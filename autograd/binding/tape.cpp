@@ -43,20 +43,23 @@ void check_signals() {
   throw error;
 }
 
-nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, bool retain_graph, bool create_graph,
-                  bool allow_unused) {
-  const std::vector<Tensor> output_list = tensor_list(outputs, "outputs");
-  const std::vector<Tensor> gradient_list = tensor_list(gradients, "gradients");
-  const std::vector<Tensor> input_list = tensor_list(inputs, "inputs");
-  std::vector<Tensor> results;
+// Runs the tape, while other threads may use Python; a failure tells its story.
+std::vector<Tensor> run_tape(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients,
+                             const std::vector<Tensor>& inputs, BackwardOptions options) {
   try {
     ReleaseLock release(true);
-    results = run_backward(output_list, gradient_list, input_list, {retain_graph, create_graph, allow_unused});
+    return run_backward(outputs, gradients, inputs, options);
   } catch (...) {
     const std::string story = take_failure();
     if (story.empty()) throw;
     explain_failure(story);
   }
+}
+
+nb::list backward(nb::handle outputs, nb::handle gradients, nb::handle inputs, bool retain_graph, bool create_graph,
+                  bool allow_unused) {
+  std::vector<Tensor> results = run_tape(tensor_list(outputs, "outputs"), tensor_list(gradients, "gradients"),
+                                         tensor_list(inputs, "inputs"), {retain_graph, create_graph, allow_unused});
   nb::list list;
   for (Tensor& result : results) list.append(nb::cast(std::move(result)));
   return list;
@@ -82,18 +85,20 @@ nb::list leaves_on(nb::list tensors) {
 // The gradients of the inputs that want one, None for the others; the tape stays.
 nb::list gradients_of(nb::list outputs, nb::list gradients, nb::list inputs) {
   const std::vector<Tensor> tensors = tensor_list(inputs, "inputs");
-  std::vector<std::size_t> places;
-  nb::list wanted, result;
-  for (std::size_t place = 0; place < tensors.size(); ++place) {
-    result.append(nb::none());
-    if (!tensors[place].defined() || !wants_gradient(tensors[place].body())) continue;
-    places.push_back(place);
-    wanted.append(inputs[place]);
+  std::vector<Tensor> wanted, found;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.defined() && wants_gradient(tensor.body())) wanted.push_back(tensor);
   }
-  if (places.empty() || nb::len(outputs) == 0) return result;
-  nb::list found = backward(outputs, gradients, wanted, true, false, true);
-  if (places.size() == tensors.size()) return found;
-  for (std::size_t i = 0; i < places.size(); ++i) result[places[i]] = found[i];
+  if (!wanted.empty() && nb::len(outputs) > 0) {
+    found = run_tape(tensor_list(outputs, "outputs"), tensor_list(gradients, "gradients"), wanted,
+                     {true, false, true});
+  }
+  nb::list result;
+  std::size_t next = 0;
+  for (const Tensor& tensor : tensors) {
+    const bool has_one = next < found.size() && tensor.body() == wanted[next].body();
+    result.append(nb::steal(wrap(has_one ? std::move(found[next++]) : Tensor())));
+  }
   return result;
 }
 

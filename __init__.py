@@ -176,10 +176,12 @@ _INSTEAD = {
     "ByteTensor": "relume.tensor(data, dtype=relume.uint8), or relume.empty for sizes",
     "autocast": "the layers in one type: relume computes in the type of its tensors",
     "amp": "the layers in one type: relume computes in the type of its tensors",
+    "backends": "nothing in its place: there is one, and it has no settings",
     "compile": "the module itself: relume compiles nothing",
     "jit": "the module itself: relume compiles nothing",
     "set_default_device": "the argument device where a tensor is made; it is the CPU by default",
     "typename": "x.type()",
+    "use_deterministic_algorithms": "nothing in its place: threads do not change results",
 }
 
 

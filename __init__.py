@@ -26,7 +26,7 @@ from relume.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from relume.tensor import as_tensor, fft, from_dlpack, from_numpy, linalg, special, tensor
+from relume.tensor import as_tensor, fft, from_dlpack, from_numpy, linalg, signal, special, tensor
 from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
@@ -94,6 +94,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
+    "signal",
     "special",
     "tensor",
     "uint8",
@@ -104,6 +105,8 @@ sys.modules["relume.multiprocessing"] = multiprocessing
 # Modules that are known by a shorter name.
 sys.modules["relume.linalg"] = linalg
 sys.modules["relume.fft"] = fft
+sys.modules["relume.signal"] = signal
+sys.modules["relume.signal.windows"] = signal.windows
 
 euler_gamma = 0.5772156649015329
 # Shapes are tuples; x[newaxis] is x[None].

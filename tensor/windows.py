@@ -12,7 +12,7 @@ from relume._C import Tensor
 _ops = _C.ops
 
 
-def _window(
+def make_window(
     length: int,
     periodic: bool,
     shape: Callable[[Tensor], Tensor],
@@ -33,7 +33,7 @@ def _window(
     return result.requires_grad_() if requires_grad else result
 
 
-def _cosines(*weights: float) -> Callable[[Tensor], Tensor]:
+def cosines(*weights: float) -> Callable[[Tensor], Tensor]:
     """weights[0] - weights[1] cos(2 pi x) + weights[2] cos(4 pi x) - ..."""
 
     def shape(places: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def hann_window(
     >>> hann_window(5, periodic=False)
     tensor([0. , 0.5, 1. , 0.5, 0. ])
     """
-    return _window(window_length, periodic, _cosines(0.5, 0.5), dtype, device, requires_grad)
+    return make_window(window_length, periodic, cosines(0.5, 0.5), dtype, device, requires_grad)
 
 
 def hamming_window(
@@ -87,7 +87,7 @@ def hamming_window(
     >>> hamming_window(4)
     tensor([0.08, 0.54, 1.  , 0.54])
     """
-    return _window(window_length, periodic, _cosines(alpha, beta), dtype, device, requires_grad)
+    return make_window(window_length, periodic, cosines(alpha, beta), dtype, device, requires_grad)
 
 
 def blackman_window(
@@ -103,8 +103,8 @@ def blackman_window(
     >>> blackman_window(4)[1:]
     tensor([0.34, 1.  , 0.34])
     """
-    weights = _cosines(0.42, 0.5, 0.08)
-    return _window(window_length, periodic, weights, dtype, device, requires_grad)
+    weights = cosines(0.42, 0.5, 0.08)
+    return make_window(window_length, periodic, weights, dtype, device, requires_grad)
 
 
 def bartlett_window(
@@ -124,7 +124,7 @@ def bartlett_window(
     def triangle(places: Tensor) -> Tensor:
         return 1 - (2 * places - 1).abs()
 
-    return _window(window_length, periodic, triangle, dtype, device, requires_grad)
+    return make_window(window_length, periodic, triangle, dtype, device, requires_grad)
 
 
 def kaiser_window(
@@ -149,7 +149,7 @@ def kaiser_window(
         height = (1 - (2 * places - 1).square()).clamp(0).sqrt()
         return _ops["i0"](beta * height) / _ops["i0"](_ops["full"]((), beta, dtype="float64"))
 
-    return _window(window_length, periodic, bell, dtype, device, requires_grad)
+    return make_window(window_length, periodic, bell, dtype, device, requires_grad)
 
 
 FUNCTIONS = (bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window)

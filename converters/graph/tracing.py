@@ -110,16 +110,17 @@ class Traces:
             name += "_"
         return replace(axis, name=name)
 
-    def graph(self, without: Sequence[str] = ()) -> Graph:
+    def graph(self, without: Sequence[str] = (), *, fold: bool = True) -> Graph:
         """The graph.
 
         Args:
             without: names of axes whose size is fixed after all.
+            fold: compute what takes constants only.
         """
         axes = [axis for axis in self.axes if axis.name not in without]
         runs = [self.first, *(self.runs[axis.name] for axis in axes)]
         merged = merge(runs, axes, [self.sizes[axis.name] for axis in axes])
-        return fold_constants(merged)
+        return fold_constants(merged) if fold else merged
 
 
 def rows_of(run: Recording) -> list[int]:

@@ -8,7 +8,7 @@ layers are all constructors becomes an `nn.Sequential`; any other gets a class o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from relume.converters.pytorch.classes import ClassSource
 from relume.converters.pytorch.layers import Call, Cannot
 from relume.converters.pytorch.rules import Code, rule_of
 from relume.converters.pytorch.statements import Body, Value, identifier, variables_in
+from relume.converters.pytorch.traced import Example, traced_call
 from relume.converters.torch_object import TorchObject
 from relume.legacy_nn.container import Sequential
 from relume.legacy_nn.criterion import Criterion
@@ -32,13 +33,20 @@ def typename(module: Any) -> str:
     return str(getattr(module, "torch_typename", type(module).__name__))
 
 
+NO_COUNTERPART = "there is no counterpart"
 UNKNOWN = "its class is not known here: register it in Python, or convert what is around it"
 
 
 class Builder:
-    """Turns layers into constructors, and remembers what cannot be turned."""
+    """Turns layers into constructors, and remembers what cannot be turned.
 
-    def __init__(self, root: Any) -> None:
+    Args:
+        root: the network.
+        examples: what layers without a rule got in a run; see `traced`.
+    """
+
+    def __init__(self, root: Any, examples: Mapping[int, Example] | None = None) -> None:
+        self._examples = examples or {}
         self._refused: Counter[tuple[str, str]] = Counter()
         self._pooled = pooling_layers(root)
         self._made: dict[tuple[int, int], Call | Code] = {}
@@ -67,9 +75,11 @@ class Builder:
 
     def _make(self, module: Any, after: Any) -> Call | Code:
         found = rule_of(module)
+        if found is None and id(module) in self._examples:
+            return self._traced(module)
         if found is None:
             is_known = not isinstance(module, TorchObject)
-            return self.refuse(module, "there is no counterpart" if is_known else UNKNOWN)
+            return self.refuse(module, NO_COUNTERPART if is_known else UNKNOWN)
         try:
             made = found(module, Around(self, after))
         except Cannot as error:
@@ -77,6 +87,14 @@ class Builder:
         if isinstance(made, Call) and made.origin is None:
             made.origin = module
         return made
+
+    def _traced(self, module: Any) -> Call:
+        name = identifier(typename(module).rpartition(".")[2]) or "Layer"
+        about = f"{description(module)} As it computes in evaluate mode."
+        try:
+            return traced_call(module, self._examples[id(module)], name, about)
+        except Cannot as error:
+            return self.refuse(module, str(error))
 
     def call(self, module: Any, after: Any = None, hint: str = "") -> Call:
         """A layer as a constructor; of a class of its own when it takes code."""

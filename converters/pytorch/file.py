@@ -14,8 +14,12 @@ import numpy as np
 from relume.converters import safetensors
 from relume.converters.formats import Arrays, CannotConvert, Options, Refusal
 from relume.converters.object_tree import walk
+from relume.converters.proof import running
 from relume.converters.pytorch import state_dict_file
+from relume.converters.pytorch.building import NO_COUNTERPART, typename
 from relume.converters.pytorch.generating import Source, generate
+from relume.converters.pytorch.traced import Example, examples_of, may_be_traced
+from relume.legacy_nn.module import Module
 
 __all__ = ["check", "gradients", "layers", "run", "write"]
 
@@ -26,14 +30,18 @@ ALIASES = "aliases"
 
 
 def check(net: Any) -> list[Refusal]:
-    """What of a network has no counterpart, by class."""
-    return generate(net).refusals
+    """What of a network has no counterpart, by class. Layers without a rule are traced when it is
+    written, on the input that is known then."""
+    found = generate(net).refusals
+    modules = net.walk() if isinstance(net, Module) else []
+    traced = {typename(module) for module in modules if may_be_traced(module)}
+    return [r for r in found if r.reason != NO_COUNTERPART or r.class_name not in traced]
 
 
 def write(net: Any, path: Path, options: Options) -> None:
     """Writes the source, and the weights twice beside it: for `torch.load` and as safetensors."""
     name = str(options.more.get("class_name") or "Net")
-    source = generate(net, name, str(options.more.get("origin") or ""))
+    source = generate(net, name, str(options.more.get("origin") or ""), examples(net, options))
     if source.refusals:
         raise CannotConvert("pytorch", source.refusals)
     arrays = converted(source.arrays(), options.dtype)
@@ -42,6 +50,13 @@ def write(net: Any, path: Path, options: Options) -> None:
     distinct = {name: arrays[name] for name in source.weights}
     safetensors.write(path.with_suffix(".safetensors"), distinct, metadata_of(net, source))
     options.progress(len(distinct))
+
+
+def examples(net: Any, options: Options) -> dict[int, Example]:
+    """What layers without a rule get when the network runs."""
+    if options.inputs is None:
+        return {}
+    return examples_of(net, running.activation(net, options.inputs))
 
 
 def converted(arrays: dict[str, np.ndarray], dtype: str) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from relume.converters.pytorch.classes import ClassSource, merge_repeated
 from relume.converters.pytorch.helper_sources import helpers_for, imports_of
 from relume.converters.pytorch.layers import Call, Weight, named_calls, named_weights
 from relume.converters.pytorch.statements import identifier
+from relume.converters.pytorch.traced import Example
 from relume.converters.weights import with_aliases
 
 __all__ = ["Source", "generate"]
@@ -45,13 +47,16 @@ class Source:
         return with_aliases(arrays, self.aliases)
 
 
-def generate(net: Any, name: str = "Net", origin: str = "") -> Source:
+def generate(
+    net: Any, name: str = "Net", origin: str = "", examples: Mapping[int, Example] | None = None
+) -> Source:
     """Writes a network as PyTorch source.
 
     Args:
         net: a layer, with all that is in it.
         name: what its class is called.
         origin: where it comes from, for the first line of the file.
+        examples: what layers without a rule got in a run; without it they are refused.
 
     >>> from relume import legacy_nn as nn
     >>> source = generate(nn.Sequential().add(nn.Linear(4, 3)).add(nn.Tanh()))
@@ -71,7 +76,7 @@ def generate(net: Any, name: str = "Net", origin: str = "") -> Source:
     >>> list(source.weights)
     ['layers.0.weight', 'layers.0.bias']
     """
-    builder = Builder(net)
+    builder = Builder(net, examples)
     root = builder.class_of(net, builder.rule(net), identifier(name) or "Net")
     if refusals := builder.refusals():
         return Source(refusals=refusals)

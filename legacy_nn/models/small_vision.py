@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import relume as rl
 from relume import Tensor
 from relume.legacy_nn import nested
@@ -11,6 +13,7 @@ from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.plane_layers import SpatialSubSampling
 from relume.legacy_nn.registry import register
+from relume.legacy_nn.table_layers import TableLayer
 
 
 @register("nn.BatchFlip")
@@ -130,3 +133,67 @@ class TripletEmbeddingCriterion(Criterion):
             )
         near, far = (vectors - alike).square().sum(1), (vectors - other).square().sum(1)
         return (near * float(self.gamma) - far + float(self.margin)).clamp(0).mean()
+
+
+@register("nn.MultiSkipAdd")
+class MultiSkipAdd(TableLayer):
+    """{x, {outputs}} to a table of the outputs, each with x added (LimBee/NTIRE2017, EDSR).
+
+    Args:
+        ip: overwrite the outputs; here it changes nothing.
+    """
+
+    inplace: Any = None
+
+    def __init__(self, ip: bool | None = None) -> None:
+        super().__init__()
+        self.inplace = ip
+
+    def compute(self, input: Activation) -> Activation:
+        skipped, outputs = self._elements(input, 2)[:2]
+        return nested.table([output + skipped for output in nested.elements(outputs)])
+
+
+@register("nn.ChannelDropout")
+class ChannelDropout(Module):
+    """In training, drops planes of a batch with probability p, the same ones of every sample and
+    never all; nothing is scaled (fangchangma/sparse-to-dense).
+
+    Args:
+        n: how many planes.
+        p: the probability, by default 0.5.
+        stochasticInference: drop in evaluation too.
+    """
+
+    parameter_names = ()
+    p = 0.5
+    stochastic_inference = False
+    nChannels: int
+
+    def __init__(
+        self, n: int, p: float | None = None, stochasticInference: bool | None = None
+    ) -> None:
+        super().__init__()
+        self.p = 0.5 if p is None else p
+        if n < 1 or not 0 <= self.p < 1:
+            raise ValueError(f"nn.ChannelDropout: expected n >= 1 and 0 <= p < 1, got {n} and {p}")
+        self.nChannels, self.stochastic_inference = n, bool(stochasticInference)
+        self.train = True
+
+    def _drops(self) -> bool:
+        return bool(self.train or self.stochastic_inference)
+
+    def compute(self, input: Tensor) -> Tensor:
+        if self._drops():
+            kept = rl.zeros((int(self.nChannels),), dtype=input.dtype)
+            while not kept.any().item():
+                kept.bernoulli_(1 - float(self.p))
+            self.noise = kept
+        return self.recompute(input)
+
+    def recompute(self, input: Tensor) -> Tensor:
+        if not isinstance(input, Tensor) or input.ndim != 4 or input.shape[1] != self.nChannels:
+            raise ValueError(
+                f"{self}: expected N x {int(self.nChannels)} x H x W, got {nested.describe(input)}"
+            )
+        return input * self.noise.reshape((1, -1, 1, 1)) if self._drops() else input

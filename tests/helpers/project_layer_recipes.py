@@ -120,6 +120,8 @@ LAYERS = {
     "nn.ConvBlockTrainTestLayer": (convolution_of_two_modes, v(4, 2, 3)),
     "nn.CsDis": (nn.CsDis, [v(4), v(4, seed=1)]),
     "nn.CudnnRnnTable": (recurrent_table, [[v(1, 2, 2), v(1, 2, 2)], STEPS]),
+    "nn.ChannelDropout": (lambda: nn.ChannelDropout(3), v(2, 3, 6, 8)),
+    "nn.MultiSkipAdd": (nn.MultiSkipAdd, [v(2, 3), [v(2, 3, seed=1), v(2, 3, seed=2)]]),
     "nn.DMax": (lambda: nn.DMax(1, 2), [v(7, 3), rl.tensor([4, 3])]),
     "nn.DeconvnetReLU": (nn.DeconvnetReLU, v(2, 3)),
     "nn.Diag": (lambda: nn.Diag(3), IMAGE),

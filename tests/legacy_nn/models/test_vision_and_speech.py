@@ -439,3 +439,26 @@ def test_rows_of_an_embedding():
     layer.zeroGradParameters()
     layer.backward(words, rl.ones(3, 3, **DOUBLE))
     assert layer.gradWeight.sum(1).tolist() == [0, 6, 0, 0, 3]
+
+
+def test_skips_are_added_to_all_outputs():
+    skip, outputs = random(2, 3), [random(2, 3), random(2, 3)]
+    layer = nn.MultiSkipAdd(True)
+    assert difference(layer.forward([skip, outputs])[2], skip + outputs[1]) < 1e-12
+    g = [random(2, 3), random(2, 3)]
+    gradient = layer.backward([skip, outputs], g)
+    assert difference(gradient[1], g[0] + g[1]) < 1e-12
+    assert difference(gradient[2][1], g[0]) == 0
+
+
+def test_planes_are_dropped_together():
+    layer, x = nn.ChannelDropout(4, 0.6), rl.ones(3, 4, 2, 2, **DOUBLE)
+    counts = set()
+    for _ in range(30):
+        y = layer.forward(x)
+        assert difference(y, y[:1].expand(3, 4, 2, 2)) == 0
+        counts.add(int(y[0, :, 0, 0].sum().item()))
+        assert difference(layer.backward(x, x), y) == 0
+    assert 0 not in counts and len(counts) > 1
+    layer.evaluate()
+    assert difference(layer.forward(x), x) == 0

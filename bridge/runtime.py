@@ -28,6 +28,8 @@ __all__ = ["Lua"]
 
 LUA_FOLDER = Path(__file__).parent / "lua"
 
+_PLAIN_TYPES = {float, int, bytes, bool, type(None), Handle}  # of what lupa passes
+
 _START = b"""
 local folder, library = ...
 package.path = folder .. '/?.lua;' .. folder .. '/?/init.lua;' .. package.path
@@ -258,7 +260,7 @@ class Lua:
         Lupa binds an object to the state that passed it and uses that state to let go of the
         object, when the coroutine may be gone.
         """
-        if not any(map(luajit21.lua_type, values)):
+        if all([type(value) in _PLAIN_TYPES for value in values]):
             return values
         same = self._operation("identity")
         return tuple([same(v) if luajit21.lua_type(v) else v for v in values])
@@ -411,8 +413,23 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
 
         return run
 
-    def call(owner: Lua, handle: Handle, kinds: bytes | None = None, *values: Any) -> Any:
-        return handle.target(*decode_all(owner, kinds, values)) if values else handle.target()
+    def call(handle: Handle, kinds: bytes | None = None, *values: Any) -> tuple[Any, ...]:
+        # as `guarded` does it, in fewer steps: this is what every call of Python costs
+        try:
+            owner = runtime()
+            if owner is None:
+                raise RuntimeError("this Lua runtime is closed")
+            if owner._interrupt is not None:
+                raise owner._interrupt
+            if values:
+                result = handle.target(*decode_all(owner, kinds, owner._move_home(values)))
+            else:
+                result = handle.target()
+            if result is None:
+                return None, None
+            return owner._encode_results(result if isinstance(result, tuple) else (result,))
+        except BaseException as error:
+            return failure(error)
 
     def get(owner: Lua, handle: Handle, kinds: bytes | None, name: Any) -> Any:
         (key,) = decode_all(owner, kinds, (name,))
@@ -466,7 +483,7 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
     python[b"knows"] = guarded(knows)
     python[b"package_of"] = guarded(package_of)
     python[b"import"] = guarded(import_module)
-    python[b"call"] = guarded(call)
+    python[b"call"] = call
     python[b"get"] = guarded(get)
     python[b"set"] = guarded(set_value)
     python[b"text"] = lambda handle: str(handle.target).encode()

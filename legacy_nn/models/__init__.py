@@ -6,6 +6,7 @@ from relume.legacy_nn.models import (
     autoencoders,
     binary_network,
     char_rnn,
+    convolutional_lstm,
     deep_q,
     deepmask,
     deepspeech,

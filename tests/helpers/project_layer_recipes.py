@@ -118,6 +118,7 @@ LAYERS = {
     "nn.CircularConvolution": (nn.CircularConvolution, [v(7), v(3)]),
     "nn.ContentLossModule": (lambda: nn.ContentLossModule(0.5), IMAGE),
     "nn.ConvBlockTrainTestLayer": (convolution_of_two_modes, v(4, 2, 3)),
+    "nn.ConvLSTM": (lambda: nn.ConvLSTM(3, 2, 4), v(2, 3, 6, 8)),
     "nn.CsDis": (nn.CsDis, [v(4), v(4, seed=1)]),
     "nn.CudnnRnnTable": (recurrent_table, [[v(1, 2, 2), v(1, 2, 2)], STEPS]),
     "nn.ChannelDropout": (lambda: nn.ChannelDropout(3), v(2, 3, 6, 8)),
@@ -173,6 +174,10 @@ LAYERS = {
     "nn.SpatialConvolutionUpsample": (
         lambda: nn.SpatialConvolutionUpsample(3, 2, 3, 3),
         IMAGES,
+    ),
+    "nn.SpatialConvolutionNoBias": (
+        lambda: nn.SpatialConvolutionNoBias(3, 2, 3, 3),
+        v(2, 3, 6, 8),
     ),
     "nn.SpatialRecursiveFovea": (fovea, v(2, 4, 6)),
     "nn.StyleINLossModule": (lambda: nn.StyleINLossModule(0.5), IMAGE),

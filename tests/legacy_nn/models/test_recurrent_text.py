@@ -262,3 +262,31 @@ def test_a_chatbot_answers_with_the_likeliest_words():
         assert words[0][0].item() == best
         assert likelihoods[0][0].item() == pytest.approx(scores.amax().item())
     assert len(model.parameters()[0]) == len(model.float().parameters()[0]) == 10
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 3, 4, 5)])
+def test_states_that_are_planes(shape):
+    layer = nn.ConvLSTM(3, 2, 5, 3, 5)
+    layer.initBias(1, 0.1)
+    steps = [states(*shape) for _ in range(3)]
+    convolutions = layer.recurrentModule.findModules("nn.SpatialConvolution")[0]
+    over_states = layer.recurrentModule.findModules("nn.SpatialConvolutionNoBias")[0]
+    assert [c.bias[0].item() for c in convolutions] == [1, 0.1, 0.1, 0.1]
+    cell = output = rl.zeros(*shape[:-3], 2, 4, 5, **DOUBLE)
+    for x in steps:
+        sums = [
+            a.clone().forward(x) + b.clone().forward(output)
+            for a, b in zip(convolutions, over_states, strict=True)
+        ]
+        forget, enter, written, leave = sums
+        cell = cell * forget.sigmoid() + enter.sigmoid() * written.tanh()
+        output = cell.tanh() * leave.sigmoid()
+        assert difference(layer.forward(x), output) < 1e-10
+    g = states(*output.shape)
+    gradients = [layer.backward(x, g) for x in reversed(steps)]
+    assert gradients[-1].shape == shape
+    layer.forget()
+    sequence = nn.Sequencer(layer)
+    assert difference(sequence.forward(steps)[3], output) < 1e-10
+    with pytest.raises(ValueError, match="planes CxHxW"):
+        nn.ConvLSTM(3, 2).forward(states(2, 3))

@@ -7,6 +7,7 @@ A layer of `legacy_nn` whose class Lua has is rebuilt there instead, and runs in
 from __future__ import annotations
 
 import copy
+import inspect
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -246,7 +247,21 @@ def package_of(typename: str) -> str | None:
 def make(typename: str, *arguments: Any) -> Side:
     """The side of a new layer of a class that Python has."""
     cls: Any = registry.lookup(typename)
+    named = named_arguments(cls, arguments)
+    if named is not None:
+        return side_of(cls(**named))
     return side_of(cls(*map(plain, arguments)))
+
+
+def named_arguments(cls: type, arguments: tuple[Any, ...]) -> dict[str, Any] | None:
+    """Arguments that Lua code gave in one table, by the names that the class has for them."""
+    if len(arguments) != 1 or not isinstance(arguments[0], LuaTable):
+        return None
+    fields = dict(arguments[0].items())
+    known = inspect.signature(cls).parameters
+    if not fields or any(name not in known for name in fields):
+        return None
+    return {name: plain(value) for name, value in fields.items()}
 
 
 def fill(typename: str, fields: Any) -> Side:

@@ -64,13 +64,7 @@ function torch.remap(first, second, f, prototype_1, prototype_2)
    return first, second
 end
 
-local hashes = bridge.import 'hashes'
-torch.md5 = {
-   sumhexa = function(message) return hashes.md5(message) end,
-   sum = function(message)
-      return (hashes.md5(message):gsub('%x%x', function(code) return string.char(tonumber(code, 16)) end))
-   end,
-}
+torch.md5 = require 'md5'
 
 ----------------------------------------------------------------------------------------
 -- paths.indexdir: the files of folders, by number.

@@ -61,6 +61,24 @@ def test_layers_of_cudnn_are_those_of_nn(mapped):
     assert (name, size) == ("nn.SpatialConvolution", 3)
 
 
+def test_convolutions_of_cudnn_may_have_groups(mapped):
+    alone, changed = mapped.execute(
+        """
+        local layer = cudnn.SpatialConvolution(4, 2, 1, 1, 1, 1, 0, 0, 2):double()
+        local x = torch.randn(1, 4, 3, 3)
+        local before = layer:forward(x):clone()
+        x[1][1]:add(1)  -- of the first group
+        local after = layer:forward(x)
+        return (after[1][2] - before[1][2]):abs():max(), (after[1][1] - before[1][1]):abs():max() > 0
+        """
+    )
+    assert (alone, changed) == (0, True)
+
+
+def test_averages_of_cudnn_are_over_windows_side_by_side(mapped):
+    assert mapped.eval("cudnn.SpatialAveragePooling(2, 2).dW") == 2
+
+
 def test_what_cudnn_has_and_nn_has_not_is_named(mapped):
     with pytest.raises(LuaError, match=r"cudnn\.BGRU has no counterpart in nn"):
         mapped.execute("cudnn.BGRU(1, 2, 1)")

@@ -290,16 +290,60 @@ def test_a_sequencer_in_evaluation_gives_as_many_steps_as_it_was_given(lua):
 
 
 def test_constructors_lead_to_their_classes_by_metatables(lua):
-    name, parent = lua.execute(
+    name, parent, registered, type_of_it = lua.execute(
         """
-        local class = getmetatable(getmetatable(nn.SoftMax))
-        return class.__typename, getmetatable(class).__typename
+        local class = getmetatable(nn.SoftMax)
+        local registry = debug.getregistry()
+        return class.__typename, getmetatable(class).__typename, registry[class], torch.type(nn.SoftMax)
         """
     )
     assert (name, parent) == ("nn.SoftMax", "nn.Module")
+    assert (registered, type_of_it) == ("nn.SoftMax", "table")
 
 
-@pytest.mark.parametrize("package", ["env", "display", "pprint", "argcheck.doc"])
+@pytest.mark.parametrize(
+    ("layer", "other"),
+    [
+        ("nn.SpatialFullConvolution(1, 1, 2, 2)", "nn.SpatialConvolution"),
+        ("nn.SpatialConvolutionMM(1, 1, 2, 2)", "nn.SpatialConvolution"),
+        ("nn.VolumetricDropout()", "nn.SpatialDropout"),
+    ],
+)
+def test_layers_are_not_of_the_classes_that_they_resemble(lua, layer, other):
+    assert lua.eval(f"torch.isTypeOf({layer}, '{other}')") is False
+    assert lua.eval(f"torch.isTypeOf({layer}, 'nn.Module')") is True
+
+
+def test_a_container_accumulates_gradients_without_a_scale(lua):
+    grown = lua.execute(
+        """
+        local Layer = torch.class('nn.NeedsScale', 'nn.Identity')
+        function Layer:accGradParameters(input, gradOutput, scale) seen = scale end
+        local net = nn.Sequential():add(nn.NeedsScale())
+        net:forward(torch.ones(1))
+        net:accGradParameters(torch.ones(1), torch.ones(1))
+        return seen
+        """
+    )
+    assert grown == 1
+
+
+def test_the_size_of_an_element_asks_no_storage(lua):
+    assert lua.eval("torch.LongStorage.elementSize()") == 8
+
+
+def test_arguments_in_one_table_reach_layers_that_run_in_python(lua):
+    lua.execute("require 'nnx'")
+    assert lua.eval("nn.SpatialGraph{dist = 'cosine', normalize = false}.normalize") == 0
+
+
+def test_digests_of_strings(lua):
+    digest = "900150983cd24fb0d6963f7d28e17f72"  # RFC 1321
+    assert lua.execute("return require('md5').sumhexa('abc')") == digest
+    assert lua.execute("return #require('md5').sum('abc')") == 16
+
+
+@pytest.mark.parametrize("package", ["env", "display", "pprint", "argcheck.doc", "iterm.dot"])
 def test_packages_of_the_prompt_and_of_windows_are_there(lua, package):
     lua.execute("require(...)", package)
 

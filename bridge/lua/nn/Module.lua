@@ -193,7 +193,7 @@ local function deep_copy(value, seen)
       local key = torch.pointer(value)
       seen[key] = seen[key] or value.new(value:size()):copy(value)
       return seen[key]
-   elseif type(value) == 'table' then
+   elseif type(value) == 'table' and not class.is_constructor(value) then
       if seen[value] then return seen[value] end
       local mt = getmetatable(value)
       if mt and class.find(mt, 'copyOutside') then return value:copyOutside(seen) end

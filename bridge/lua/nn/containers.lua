@@ -173,7 +173,7 @@ local function accumulate(method)
       for i = #self.modules, 1, -1 do
          local before = i > 1 and self.modules[i - 1].output or input
          local gradient = i < #self.modules and self.modules[i + 1].gradInput or gradOutput
-         self:rethrowErrors(self.modules[i], i, method, before, gradient, amount)
+         self:rethrowErrors(self.modules[i], i, method, before, gradient, amount or 1)
       end
    end
 end
@@ -237,7 +237,7 @@ local function sum_of_branches(method)
    return function(self, input, gradOutput, scale)
       local total
       for i, module in ipairs(self.modules) do
-         total = add_nested(total, self:rethrowErrors(module, i, method, input, gradOutput[i], scale))
+         total = add_nested(total, self:rethrowErrors(module, i, method, input, gradOutput[i], scale or 1))
       end
       self.gradInput = total
       return total
@@ -249,7 +249,7 @@ ConcatTable.backward = sum_of_branches 'backward'
 local function each_branch(method, pick)
    return function(self, input, gradOutput, amount)
       for i, module in ipairs(self.modules) do
-         self:rethrowErrors(module, i, method, pick(input, i), gradOutput[i], amount)
+         self:rethrowErrors(module, i, method, pick(input, i), gradOutput[i], amount or 1)
       end
    end
 end
@@ -281,7 +281,7 @@ local function gradient_of_each(method)
    return function(self, input, gradOutput, scale)
       self.gradInput = {}
       for i, module in ipairs(self.modules) do
-         self.gradInput[i] = self:rethrowErrors(module, i, method, input[i], gradOutput[i], scale)
+         self.gradInput[i] = self:rethrowErrors(module, i, method, input[i], gradOutput[i], scale or 1)
       end
       return self.gradInput
    end
@@ -319,7 +319,7 @@ local function sum_of_parts(method)
       for i, module in ipairs(self.modules) do
          local size = module.output:size(self.dimension)
          local gradient = gradOutput:narrow(self.dimension, start, size)
-         total = add_nested(total, self:rethrowErrors(module, i, method, input, gradient, scale))
+         total = add_nested(total, self:rethrowErrors(module, i, method, input, gradient, scale or 1))
          start = start + size
       end
       self.gradInput = total

@@ -1,5 +1,6 @@
 -- Convolutions over planes. The work is done by ops of the core; the layers keep Torch7's
 -- fields and initial values.
+local class = require 'torch.class'
 local core = require 'relume.ffi'
 local derived = require 'nn.derived'
 local draw = require('nn.initial_values').draw
@@ -94,7 +95,8 @@ function SpatialConvolution:__tostring__()
    return ('%s(%s)%s'):format(torch.type(self), geometry_text(self), self.bias and '' or ' without bias')
 end
 
-local SpatialConvolutionMM = torch.class('nn.SpatialConvolutionMM', 'nn.SpatialConvolution')
+local SpatialConvolutionMM = torch.class('nn.SpatialConvolutionMM', 'nn.Module')
+class.take_methods(SpatialConvolutionMM, SpatialConvolution)
 
 function SpatialConvolutionMM:__init(...)
    Module.__init(self)
@@ -117,7 +119,8 @@ end
 
 ----------------------------------------------------------------------------------------
 
-local SpatialFullConvolution = torch.class('nn.SpatialFullConvolution', 'nn.SpatialConvolution')
+local SpatialFullConvolution = torch.class('nn.SpatialFullConvolution', 'nn.Module')
+class.take_methods(SpatialFullConvolution, SpatialConvolution)
 
 function SpatialFullConvolution:__init(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, adjW, adjH)
    Module.__init(self)

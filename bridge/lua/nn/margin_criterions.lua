@@ -228,7 +228,8 @@ criterion(MultiLabelSoftMarginCriterion, function(self, input, target)
    return op.neg(average(self, value))
 end)
 
-local SpatialClassNLLCriterion = torch.class('nn.SpatialClassNLLCriterion', 'nn.ClassNLLCriterion')
+local SpatialClassNLLCriterion = torch.class('nn.SpatialClassNLLCriterion', 'nn.Criterion')
+require('torch.class').take_methods(SpatialClassNLLCriterion, torch.getmetatable 'nn.ClassNLLCriterion')
 
 -- Every place of the planes is a sample.
 local function places_of(input, target)

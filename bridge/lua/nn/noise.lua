@@ -47,7 +47,8 @@ function SpatialDropout:clearState()
    return Module.clearState(self)
 end
 
-local VolumetricDropout = torch.class('nn.VolumetricDropout', 'nn.SpatialDropout')
+local VolumetricDropout = torch.class('nn.VolumetricDropout', 'nn.Module')
+require('torch.class').take_methods(VolumetricDropout, SpatialDropout)
 VolumetricDropout.plane_dims = 3
 
 ----------------------------------------------------------------------------------------

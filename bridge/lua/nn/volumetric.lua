@@ -102,7 +102,8 @@ local function full_sizes(self)
    return torch.LongStorage {self.nInputPlane, self.nOutputPlane, self.kT, self.kH, self.kW}
 end
 
-local Full = new_convolution('VolumetricFullConvolution', 'nn.VolumetricConvolution', full_sizes)
+local Full = new_convolution('VolumetricFullConvolution', 'nn.Module', full_sizes)
+require('torch.class').take_methods(Full, VolumetricConvolution)
 local init = Full.__init
 
 function Full:__init(nInputPlane, nOutputPlane, kT, kW, kH, dT, dW, dH, padT, padW, padH, adjT, adjW, adjH)

@@ -186,7 +186,7 @@ local function encode_one(value)
       return 'v', value
    elseif kind == 'table' then
       local mt = getmetatable(value)
-      if mt == nil then return 'l', value end
+      if mt == nil or class.is_constructor(value) then return 'l', value end
       if mt == PythonObject or mt == PythonError then return 'o', rawget(value, 'handle') end
       local letter = letter_of_class[mt]
       if not letter then

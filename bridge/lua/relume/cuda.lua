@@ -56,9 +56,16 @@ local function new_cudnn()
    require 'nn'
    local cudnn = {benchmark = false, fastest = false, verbose = false, version = 5110}
    function cudnn.convert(net) return net end
+   -- Planes in `groups` that know nothing of each other.
    function cudnn.SpatialConvolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)
-      if groups and groups ~= 1 then error('cudnn.SpatialConvolution with groups has no counterpart in nn', 2) end
-      return nn.SpatialConvolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
+      groups = groups or 1
+      local layer = nn.SpatialConvolution(nInputPlane / groups, nOutputPlane, kW, kH, dW, dH, padW, padH)
+      layer.nInputPlane, layer.groups = nInputPlane, groups
+      return layer
+   end
+   -- cudnn's steps are the size of the window, nn's one.
+   function cudnn.SpatialAveragePooling(kW, kH, dW, dH, ...)
+      return nn.SpatialAveragePooling(kW, kH, dW or kW, dH or kH, ...)
    end
    return setmetatable(cudnn, {__index = function(_, name)
       local is_class = type(name) == 'string' and name:find('^%u')

@@ -32,7 +32,7 @@ local function metatable_of(value)
    local kind = raw_type(value)
    if kind == 'table' then
       local mt = getmetatable(value)
-      return names[mt] and mt or nil
+      return names[mt] and not classes[value] and mt or nil
    elseif kind == 'cdata' then
       return class.metatable_of_cdata(value)
    elseif kind == 'userdata' then
@@ -124,16 +124,25 @@ local function container_of(name, module)
    return place, last
 end
 
--- A constructor table: calling it makes an object, fields of the class shine through. The metatable
--- of its metatable is that of the class, where torch-autograd looks for it.
+-- A constructor table: calling it makes an object, fields of the class shine through. As in Torch7,
+-- getmetatable gives the class's.
 local function new_constructor(mt)
    local constructor = {}
    constructors[mt], classes[constructor] = constructor, mt
-   return setmetatable(constructor, setmetatable({
+   return setmetatable(constructor, {
+      __metatable = mt,
       __index = function(_, key) return find(mt, key) end,
       __newindex = function(_, key, value) rawset(mt, key, value) end,
       __call = function(_, ...) return mt.new(...) end,
-   }, mt))
+   })
+end
+
+-- Code that wants to know whether a table is a class looks into Lua's registry.
+local registry = debug.getregistry()
+
+local function enter(mt, name)
+   metatables[name], names[mt] = mt, name
+   registry[mt], registry[name] = name, mt
 end
 
 function class.newmetatable(name, parent, module)
@@ -145,7 +154,7 @@ function class.newmetatable(name, parent, module)
       if not parent_mt then error('invalid parent class name ' .. parent, 2) end
       setmetatable(mt, parent_mt)
    end
-   metatables[name], names[mt] = mt, name
+   enter(mt, name)
    rawset(place, key, new_constructor(mt))
    return mt
 end
@@ -207,12 +216,21 @@ function class.class(name, parent, module)
    return mt
 end
 
+-- Gives a class the methods and defaults of another that it does not descend from: in Torch7 both
+-- have the same parent, and torch.isTypeOf tells them apart.
+function class.take_methods(mt, other)
+   for name, value in pairs(other) do
+      local is_own = name ~= 'new' and (not name:find '^__' or name == '__init' or name == '__tostring__')
+      if is_own and rawget(mt, name) == nil then mt[name] = value end
+   end
+end
+
 -- Enters a class whose objects are cdata: `mt` holds its methods, `construct` makes one.
 function class.register_cdata(name, mt, construct)
    mt.__typename, mt.__version = name, 1
    mt.__factory = function() return construct() end
    mt.new = construct
-   metatables[name], names[mt] = mt, name
+   enter(mt, name)
    local place, key = container_of(name)
    rawset(place, key, new_constructor(mt))
    return mt
@@ -234,7 +252,7 @@ function class.mark_as_userdata(mt) userdata_classes[mt] = true end
 -- What `type` was before tensors were cdata: they are userdata to a script.
 function class.lua_type(value)
    local kind = raw_type(value)
-   if kind == 'table' and userdata_classes[getmetatable(value)] then return 'userdata' end
+   if kind == 'table' and userdata_classes[getmetatable(value)] and not classes[value] then return 'userdata' end
    if kind == 'cdata' and (core.is_tensor(value) or core.is_storage(value)) then
       return 'userdata'
    end
@@ -283,6 +301,8 @@ end
 function class.getconstructortable(name)
    return constructors[metatables[name]]
 end
+
+function class.is_constructor(value) return classes[value] ~= nil end
 
 function class.version(value)
    local mt = metatable_of(value)

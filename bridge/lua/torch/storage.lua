@@ -95,7 +95,6 @@ end
 local methods = {}
 
 methods.size = size_of
-function methods.elementSize(self) return storage.row(self).bytes end
 function methods.data(self) return self._data end
 function methods.retain() end  -- counts are the core's business
 function methods.free() end
@@ -213,6 +212,8 @@ local function define(row)
             class.typename(b) or '(null)'), 2)
       end,
    })
+   -- asks no storage: torch.ByteStorage.elementSize()
+   function mt.elementSize() return row.bytes end
    class.register_cdata(row.storage_class, mt, constructor(row))
    return mt
 end

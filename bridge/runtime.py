@@ -422,7 +422,8 @@ def _install_callbacks(python: Any, lua: Lua) -> None:
             if owner._interrupt is not None:
                 raise owner._interrupt
             if values:
-                result = handle.target(*decode_all(owner, kinds, owner._move_home(values)))
+                values = owner._move_home(values)  # the traceback of an error keeps this frame
+                result = handle.target(*decode_all(owner, kinds, values))
             else:
                 result = handle.target()
             if result is None:

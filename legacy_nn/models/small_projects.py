@@ -191,6 +191,12 @@ class Embedding(Module):
         self.weight = new_parameter(inputSize, outputSize)
         self.gradWeight = new_parameter(inputSize, outputSize)
 
+    def _load_fields(self, fields: dict, version: int | None = None) -> None:
+        # In shuohangwang/SeqMatchSeq, gradients are a table of the rows that were met.
+        is_whole = isinstance(fields.get("gradWeight"), Tensor)
+        kept = fields if is_whole else {k: v for k, v in fields.items() if k != "gradWeight"}
+        super()._load_fields(kept, version)
+
     def compute(self, input: Tensor, weight: Tensor) -> Tensor:
         if not isinstance(input, Tensor) or input.ndim != 1:
             raise ValueError(f"{self}: expected a vector of numbers, got {nested.describe(input)}")

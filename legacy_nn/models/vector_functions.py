@@ -109,7 +109,9 @@ def make_function(
         for value, count in zip(values, wanted, strict=True):
             is_right = isinstance(value, Tensor) and value.numel() > 0 and value.ndim > 0
             if not is_right or count not in (None, value.ndim):
-                raise ValueError(f"{self}: expected {documentation} Got {nested.describe(input)}")
+                raise ValueError(
+                    f"{self}: cannot take {nested.describe(input)}; it makes {documentation}"
+                )
         return function(*values)
 
     members = {"compute": compute, "__doc__": documentation, "__module__": __name__}

@@ -439,6 +439,10 @@ def test_rows_of_an_embedding():
     layer.zeroGradParameters()
     layer.backward(words, rl.ones(3, 3, **DOUBLE))
     assert layer.gradWeight.sum(1).tolist() == [0, 6, 0, 0, 3]
+    sparse = loaded("Embedding", weight=layer.weight, gradWeight=rl.Table({2: random(3)}))
+    sparse.forward(words)
+    sparse.backward(words, rl.ones(3, 3, **DOUBLE))
+    assert sparse.gradWeight.sum(1).tolist() == [0, 6, 0, 0, 3]
 
 
 def test_skips_are_added_to_all_outputs():

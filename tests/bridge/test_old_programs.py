@@ -293,8 +293,8 @@ def test_constructors_lead_to_their_classes_by_metatables(lua):
     name, parent, registered, type_of_it = lua.execute(
         """
         local class = getmetatable(nn.SoftMax)
-        local registry = debug.getregistry()
-        return class.__typename, getmetatable(class).__typename, registry[class], torch.type(nn.SoftMax)
+        local registered, parent = debug.getregistry()[class], getmetatable(class)
+        return class.__typename, parent.__typename, registered, torch.type(nn.SoftMax)
         """
     )
     assert (name, parent) == ("nn.SoftMax", "nn.Module")
@@ -403,3 +403,50 @@ def test_a_serial_module_is_written_small_and_in_its_type(lua):
         """
     )
     assert (size, kind, shared) == (0, "torch.FloatTensor", 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("torch.zeros(2, 'torch.IntTensor')", "torch.IntTensor"),
+        ("torch.range(1, 3, 'torch.LongTensor')", "torch.LongTensor"),
+        ("torch.randn(2, 2, 'torch.FloatTensor')", "torch.FloatTensor"),
+        ("torch.ones(2)", "torch.DoubleTensor"),
+    ],
+)
+def test_a_last_argument_may_name_the_type_of_the_result(lua, call, kind):
+    assert lua.eval(f"{call}:type()") == kind
+
+
+def test_objects_are_read_from_tensors_of_bytes(lua):
+    assert lua.execute(
+        """
+        local storage = torch.serializeToStorage({7})
+        local bytes = torch.CharTensor(storage:size() + 5)
+        bytes:narrow(1, 6, storage:size()):copy(torch.CharTensor(storage))
+        return torch.deserializeFromStorage(bytes:narrow(1, 6, storage:size()))[1]
+        """
+    ) == 7  # fmt: skip
+
+
+def test_settings_come_from_the_environment(lua, monkeypatch):
+    monkeypatch.setenv("depth", "28")
+    monkeypatch.setenv("nesterov", "False")
+    monkeypatch.setenv("name", "wide")
+    settings = lua.execute(
+        """
+        require 'xlua'
+        local defaults = {depth = 1, nesterov = true, name = '', width = 2}
+        local s = xlua.envparams(defaults)
+        return s.depth, s.nesterov, s.name, s.width
+        """
+    )
+    assert settings == (28, False, "wide", 2)
+
+
+def test_an_error_is_caught(lua):
+    lua.execute("require 'xlua'")
+    assert lua.execute("return xlua.trycatch(function() return 3 end)") == 3
+    assert lua.execute("return xlua.trycatch(error, function() return 'caught' end)") == "caught"
+    assert lua.eval("xlua.installed('nn')") is True
+    assert lua.eval("xlua.installed('never_there')") is False

@@ -245,4 +245,34 @@ local function cross(a, b, c, d)
 end
 functions.cross, methods.all.cross = cross, cross
 
+----------------------------------------------------------------------------------------
+-- A last argument that names a type, as in torch.zeros(2, 'torch.IntTensor'), says of which the result is.
+
+local row_by_name = {}
+for _, row in ipairs(types.rows) do row_by_name[row.tensor_class] = row end
+
+local function make_of(row, f, ...)
+   local default = create.default
+   create.default = row
+   local ok, result = pcall(f, ...)
+   create.default = default
+   if not ok then error(result, 0) end
+   return result
+end
+
+-- Lets the functions of these names take such an argument.
+function create.accept_type_names(names)
+   for name in names:gmatch '%a+' do
+      local f = functions[name]
+      functions[name] = function(...)
+         local count = select('#', ...)
+         local last = count > 0 and select(count, ...)
+         local row = type(last) == 'string' and row_by_name[last]
+         if not row then return f(...) end
+         return make_of(row, f, unpack({...}, 1, count - 1))
+      end
+   end
+end
+create.accept_type_names 'zeros ones eye range linspace logspace'
+
 return create

@@ -205,6 +205,8 @@ functions.randperm = with_generator(function(a, b)
 end)
 methods.all.randperm = method_with_generator(fill_permutation)
 
+create.accept_type_names 'rand randn randperm'
+
 -- torch.multinomial([generator,] [result,] p, n [, replacement]): 1-based positions.
 local function multinomial(a, b, c, d)
    local result, p, n, replacement = nil, a, b, c

@@ -134,6 +134,37 @@ function xlua.error(message, name, usage)
    error(text .. (usage and '\n' .. usage or ''), 2)
 end
 
+-- Settings, each replaced by the environment variable of its name where there is one.
+function xlua.envparams(defaults)
+   local settings = {}
+   for name, value in pairs(defaults) do
+      local text = os.getenv(name)
+      if text == nil then
+         settings[name] = value
+      elseif type(value) == 'number' then
+         settings[name] = tonumber(text) or error(('%s should be a number, it is %s'):format(name, text), 2)
+      elseif type(value) == 'boolean' and (text:lower() == 'true' or text:lower() == 'false') then
+         settings[name] = text:lower() == 'true'
+      else
+         settings[name] = text
+      end
+   end
+   return settings
+end
+
+-- What `try` returns; what `catch`, if given, makes of its error otherwise.
+function xlua.trycatch(try, catch)
+   local ok, result = pcall(try)
+   if ok then return result end
+   if catch then return catch(result) end
+end
+
+-- Can a package be loaded?
+function xlua.installed(name)
+   return (pcall(require, name))
+end
+
+
 -- Loads a package if it is there.
 function xlua.require(name, install_hint)
    local ok, package_or_message = pcall(require, name)

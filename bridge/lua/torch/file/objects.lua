@@ -371,7 +371,9 @@ local function deserialize(text, format)
    error(object, 0)
 end
 
+-- `bytes` is a storage, or a tensor of its elements.
 function torch.deserializeFromStorage(bytes, format)
+   if core.is_tensor(bytes) then bytes = bytes:clone():storage() end
    if core.storage_row(bytes) ~= char then errors.expected(1, 'torch.CharStorage', bytes) end
    return deserialize(bytes:string(), format)
 end

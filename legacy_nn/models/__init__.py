@@ -13,6 +13,7 @@ from relume.legacy_nn.models import (
     densecap,
     fairseq,
     fixed_affine,
+    geometric_vision,
     hierarchical_softmax,
     image_pyramids,
     instance_normalization,

@@ -58,6 +58,7 @@ def fovea():
 
 SIZES = rl.tensor([[4.0, 6.0], [2.0, 3.0]]).double()
 IMAGE, IMAGES = v(3, 6, 8), v(2, 3, 6, 8)
+CAMERA = (3, 4, 2.0, 2.0, 2.0, 2.0)
 WORDS = rl.tensor([[1, 3], [2, 0]])
 STEPS = [v(2, 3), v(2, 3, seed=1)]
 SENTENCES = [v(5, 3), rl.tensor([2.0, 3.0]).double()]
@@ -159,6 +160,18 @@ LAYERS = {
     "nn.PosSlicer": (nn.PosSlicer, [v(5, 3), v(2, 3)]),
     "nn.PositionalEncoder": (nn.PositionalEncoder, SENTENCES),
     "nn.PowTable": (nn.PowTable, [v(4).abs(), v(1).abs()]),
+    "nn.PinHoleCameraProjectionBHWD": (
+        lambda: nn.PinHoleCameraProjectionBHWD(*CAMERA),
+        v(2, 3, 4, 3),
+    ),
+    "nn.ReverseXYOrder": (nn.ReverseXYOrder, v(2, 3, 4, 2)),
+    "nn.Transform3DPoints_R": (lambda: nn.Transform3DPoints_R(*CAMERA), v(2, 3, 3)),
+    "nn.Transform3DPoints_Rt": (
+        lambda: nn.Transform3DPoints_Rt(*CAMERA),
+        [v(2, 3, 4), v(2, 3, 4)],
+    ),
+    "nn.Transform3DPoints_depth": (lambda: nn.Transform3DPoints_depth(*CAMERA), v(2, 3, 4)),
+    "nn.TransformationRotationSO3": (nn.TransformationRotationSO3, v(2, 3)),
     "nn.Rectifier": (nn.Rectifier, v(2, 3)),
     "nn.RegularizeLayer": (lambda: nn.RegularizeLayer(0.1), v(2, 3)),
     "nn.ReplaceZero": (lambda: nn.ReplaceZero(2), v(2, 3)),

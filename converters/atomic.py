@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 __all__ = ["replacing", "staging"]
 
@@ -49,12 +50,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def staging(path: str | os.PathLike[str]) -> Iterator[Path]:
+def staging(path: str | os.PathLike[str], kept: Any = None) -> Iterator[Path]:
     """Gives a path of the same name in a temporary folder; when the block succeeds, it and all that
     stands beside it there are moved to where `path` is, the file itself last.
 
     Args:
         path: where the file is to be; its folder must exist.
+        kept: the path of a file that what stands beside it may not replace.
+
+    Raises:
+        FileExistsError: there is another file where one that belongs to it would be.
 
     >>> import os, tempfile
     >>> target = os.path.join(tempfile.mkdtemp(), "net.py")
@@ -69,6 +74,7 @@ def staging(path: str | os.PathLike[str]) -> Iterator[Path]:
         staged = folder / target.name
         yield staged
         files = sorted(folder.iterdir(), key=lambda file: file == staged)
+        _check_beside(target, [file.name for file in files if file != staged], kept)
         for file in files:
             _flush(file)
             place = target.parent / file.name
@@ -77,6 +83,20 @@ def staging(path: str | os.PathLike[str]) -> Iterator[Path]:
         for file in files:
             os.replace(file, target.parent / file.name)
         _flush(target.parent)
+
+
+def _check_beside(target: Path, names: list[str], kept: Any) -> None:
+    """Files beside the target are replaced when they belong to an earlier target."""
+    for name in names:
+        place = target.parent / name
+        if not place.exists():
+            continue
+        is_kept = kept is not None and os.path.exists(kept) and os.path.samefile(place, kept)
+        if is_kept or not target.exists():
+            raise FileExistsError(
+                f"cannot write {target}: {name} would stand beside it and replace the {name} that "
+                "is there; give another name"
+            )
 
 
 def _checked(path: str | os.PathLike[str]) -> Path:

@@ -51,10 +51,12 @@ class Conversion:
     Attributes:
         source: what is converted, with everything that was asked of it (`fold_bn`).
         original: the same before that, which the proof compares with.
+        path: of the file that it came from; None where there is none.
     """
 
     source: Any
     original: Any
+    path: Any
     format: Format
     options: Options
     input: Arrays
@@ -149,6 +151,7 @@ def convert(
     conversion = Conversion(
         source=source,
         original=source,
+        path=src if isinstance(src, (str, os.PathLike)) else None,
         format=file_format,
         options=Options(None, dtype, layout, everything, progress, more),
         input=as_arrays(input),
@@ -266,7 +269,7 @@ def carry_out(conversion: Conversion, dst: Path) -> None:
     if not file_format.any_object:
         conversion.input = input_for(conversion, conversion.original)[0]
     options = replace(conversion.options, inputs=conversion.input)
-    with staging(dst) as staged:
+    with staging(dst, conversion.path) as staged:
         file_format.write(source, staged, options)
         if conversion.verify:
             check_file(conversion, staged)

@@ -88,19 +88,31 @@ def feeds_of(model: onnx.ModelProto, inputs: Arrays) -> dict[str, np.ndarray]:
 
 
 def run_file(path: Path | bytes, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a model, by onnxruntime; by ONNX's reference where that is not installed, or
+    has no kernel for the model's numbers, as for convolutions of float64."""
+    source = str(path) if isinstance(path, Path) else path
     try:
-        import onnxruntime
-    except ImportError:
+        session = session_of(source)
+    except (ImportError, NotSupported):
         from onnx.reference import ReferenceEvaluator
 
-        return list(
-            ReferenceEvaluator(str(path) if isinstance(path, Path) else path).run(None, feeds)
-        )
+        return list(ReferenceEvaluator(source).run(None, feeds))
+    return list(session.run(None, feeds))
+
+
+class NotSupported(Exception):
+    """onnxruntime has no kernel for a node."""
+
+
+def session_of(source: str | bytes) -> Any:
+    import onnxruntime
+
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
-    source = str(path) if isinstance(path, Path) else path
-    session = onnxruntime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
-    return list(session.run(None, feeds))
+    try:
+        return onnxruntime.InferenceSession(source, settings, providers=["CPUExecutionProvider"])
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented as error:
+        raise NotSupported(str(error)) from error
 
 
 def layers(path: Path, inputs: Arrays) -> dict[str, list[np.ndarray]]:

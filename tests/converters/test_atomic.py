@@ -91,3 +91,27 @@ def test_staged_files_appear_together_or_not_at_all(tmp_path):
         staged.with_suffix(".bin").write_text("2")
         raise KeyError
     assert os.listdir(tmp_path) == []
+
+
+def test_files_beside_the_file_replace_only_those_of_an_earlier_one(tmp_path):
+    def write():
+        with staging(tmp_path / "net.py") as staged:
+            staged.write_text("new")
+            staged.with_suffix(".pt").write_text("weights")
+
+    (tmp_path / "net.pt").write_text("of somebody else")
+    with pytest.raises(FileExistsError, match=r"replace the net\.pt that is there"):
+        write()
+    assert [path.name for path in tmp_path.iterdir()] == ["net.pt"]
+    assert (tmp_path / "net.pt").read_text() == "of somebody else"
+    (tmp_path / "net.pt").unlink()
+    write()
+    write()
+    assert (tmp_path / "net.pt").read_text() == "weights"
+    with (
+        pytest.raises(FileExistsError),
+        staging(tmp_path / "net.py", tmp_path / "net.pt") as staged,
+    ):
+        staged.write_text("newer")
+        staged.with_suffix(".pt").write_text("newer")
+    assert (tmp_path / "net.py").read_text() == "new"

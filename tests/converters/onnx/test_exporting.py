@@ -232,6 +232,12 @@ def test_onnx_itself_runs_the_models_where_there_is_no_runtime(tmp_path, monkeyp
     np.testing.assert_allclose(output[0], net.forward(x).numpy(), rtol=1e-5)
 
 
+def test_numbers_that_the_runtime_has_no_kernels_for(tmp_path):
+    net, x = small_convnet().double(), rl.randn(2, 2, 8, 8, dtype=rl.float64)
+    report = rl.convert(net, tmp_path / "net.onnx", input=x, dtype="float64", layers=True)
+    assert report.verified and report.proofs[0].relative < 1e-12
+
+
 # ---- refusals ----
 
 

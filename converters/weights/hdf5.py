@@ -194,4 +194,16 @@ def name_keras_layers(file: Any, names: list[str]) -> None:
     file.attrs["layer_names"] = np.array([layer.encode() for layer in weights])
     file.attrs["backend"] = np.bytes_("tensorflow")
     for layer, inner_names in weights.items():
-        file[layer].attrs["weight_names"] = np.array(inner_names)
+        file[layer].attrs["weight_names"] = np.array(sorted(inner_names, key=keras_place_in_layer))
+
+
+# Keras takes the weights of a layer by their order, which is that of its own variables.
+KERAS_ORDER = (
+    *("kernel", "depthwise_kernel", "embeddings", "alpha", "gamma"),
+    *("bias", "beta", "moving_mean", "moving_variance"),
+)
+
+
+def keras_place_in_layer(place: bytes) -> int:
+    name = place.decode().rpartition("/")[2].removesuffix(":0")
+    return KERAS_ORDER.index(name) if name in KERAS_ORDER else len(KERAS_ORDER)

@@ -54,6 +54,16 @@ def test_names_of_normalisation_and_embedding(tmp_path):
     }
 
 
+def test_weights_of_a_layer_are_in_the_order_of_its_variables(tmp_path):
+    net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.BatchNormalization(2))
+    rl.convert(net, tmp_path / "k.h5", layout="keras")
+    with h5py.File(tmp_path / "k.h5") as file:
+        names = [n.decode().partition("/")[2] for n in file["modules.2"].attrs["weight_names"]]
+        assert names == ["gamma:0", "beta:0", "moving_mean:0", "moving_variance:0"]
+        names = [n.decode().partition("/")[2] for n in file["modules.1"].attrs["weight_names"]]
+        assert names == ["kernel:0", "bias:0"]
+
+
 def test_hdf5_has_the_groups_that_keras_reads(tmp_path):
     net = nn.Sequential().add(nn.Linear(3, 2)).add(nn.Tanh()).add(nn.Linear(2, 1))
     rl.convert(net, tmp_path / "k.h5", layout="keras")

@@ -30,6 +30,7 @@ from relume.converters.networks import (
 )
 from relume.converters.object_tree import class_name
 from relume.converters.object_tree import select as select_object
+from relume.converters.proof import running
 from relume.converters.proof.comparing import Proof, Side, prove, side_of_file, side_of_network
 from relume.converters.proof.inputs import NoInputFound, generate
 from relume.converters.proof.report import ConversionReport, ProofFailed, drawing_of, layer_rows
@@ -365,6 +366,12 @@ def prove_networks(conversion: Conversion, again: Any) -> None:
             warnings.append(f"{name} was not run: {error}")
 
 
+def tolerance_for(conversion: Conversion, network: Any) -> float:
+    """How much may differ: as much as the less precise side does from the truth."""
+    own = str(running.dtype_of(network)).removeprefix("relume.")
+    return max(TOLERANCES.get(own, 0.0), TOLERANCES[conversion.options.dtype])
+
+
 def add_proof(
     conversion: Conversion, path: str, network: Any, other: Side, inputs: Arrays
 ) -> Proof:
@@ -377,7 +384,7 @@ def add_proof(
         other,
         inputs,
         path=path,
-        tolerance=TOLERANCES[conversion.options.dtype],
+        tolerance=tolerance_for(conversion, network),
         gradients=conversion.gradients,
         layers=conversion.layers,
     )

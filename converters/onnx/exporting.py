@@ -68,6 +68,8 @@ def export(
         traces = Traces(network, inputs, dynamic=dynamic, loops=True)
     except UntraceableError as error:
         raise refused(network, error) from None
+    if not traces.first.outputs:
+        raise refused(network, UntraceableError("", "it gives an empty table, and no tensor"))
     fixed: list[str] = []
     while True:
         graph = traces.graph(without=fixed)

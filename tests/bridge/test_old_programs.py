@@ -450,3 +450,16 @@ def test_an_error_is_caught(lua):
     assert lua.execute("return xlua.trycatch(error, function() return 'caught' end)") == "caught"
     assert lua.eval("xlua.installed('nn')") is True
     assert lua.eval("xlua.installed('never_there')") is False
+
+
+def test_classes_write_themselves_by_methods_with_underscores(lua):
+    assert lua.execute(
+        """
+        local Kept = torch.class('KeptByName')
+        function Kept:__write(file) file:writeObject('name') end
+        function Kept:__read(file) self.name = file:readObject() end
+        local object = Kept.new()
+        object.thread = coroutine.create(function() end)
+        return torch.deserialize(torch.serialize(object)).name
+        """
+    ) == "name"  # fmt: skip

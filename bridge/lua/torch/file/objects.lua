@@ -18,8 +18,11 @@ local char = types.by_class.Char
 ----------------------------------------------------------------------------------------
 -- Writing.
 
--- A method of an object's class: tables of data may have an entry of its name.
-local function method_of(object, name) return class.find(class.metatable_of(object), name) end
+-- The method `__write` or `write`, ... of an object's class: tables of data may have an entry of its name.
+local function method_of(object, name)
+   local mt = class.metatable_of(object)
+   return class.find(mt, '__' .. name) or class.find(mt, name)
+end
 
 -- The number for the kind of an object; nil when it cannot be written.
 local function tag_of(object)

@@ -260,7 +260,7 @@ class Lua:
         Lupa binds an object to the state that passed it and uses that state to let go of the
         object, when the coroutine may be gone.
         """
-        if all([type(value) in _PLAIN_TYPES for value in values]):
+        if _PLAIN_TYPES.issuperset(map(type, values)):
             return values
         same = self._operation("identity")
         return tuple([same(v) if luajit21.lua_type(v) else v for v in values])

@@ -1,4 +1,7 @@
 // Recording: what happens to the tape when an op with inputs that require a gradient runs.
+#include <algorithm>
+#include <utility>
+
 #include "autograd/anomaly.h"
 #include "autograd/op_node.h"
 #include "tensor/thread_state.h"
@@ -18,9 +21,25 @@ struct Region {
     return {IntSpan(view->shape, view->ndim).vector(), IntSpan(view->strides, view->ndim).vector(),
             view->offset - view->base->offset};
   }
+
+  // May several elements be one place in memory, as in what expand and unfold give?
+  bool may_overlap() const {
+    std::vector<std::pair<int64_t, int64_t>> steps;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] > 1) steps.emplace_back(std::abs(strides[i]), shape[i]);
+    }
+    std::sort(steps.begin(), steps.end());
+    int64_t reach = 0;
+    for (const auto& [step, size] : steps) {
+      if (step <= reach) return true;
+      reach += step * (size - 1);
+    }
+    return false;
+  }
 };
 
-const OpFunction as_strided_gather{"as_strided_gather"}, as_strided_scatter{"as_strided_scatter"};
+const OpFunction as_strided_gather{"as_strided_gather"}, as_strided_scatter{"as_strided_scatter"},
+    as_strided_backward{"as_strided_backward"};
 
 // A node with one or two edges and no op of its own.
 class SmallNode : public Node {
@@ -45,6 +64,11 @@ class RegionNode final : public SmallNode {
   const char* name() const override { return "view"; }
 
   void apply(const Tensor* output_gradients, const bool*, Tensor* input_gradients) override {
+    if (region_.may_overlap()) {
+      input_gradients[0] =
+          as_strided_backward(output_gradients[0], base_shape_, region_.shape, region_.strides, region_.offset);
+      return;
+    }
     const Tensor zeros = full(base_shape_, 0.0, dtype_);
     input_gradients[0] =
         as_strided_scatter(zeros, output_gradients[0], region_.shape, region_.strides, region_.offset);

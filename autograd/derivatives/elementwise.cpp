@@ -112,7 +112,7 @@ const Derive derive_addcdiv{"addcdiv", {
        return b.grad() * b.in(1) / ops::square(b.in(2)) * -b.real(3);
      }}}};
 const Derive derive_lerp{"lerp", {
-    {0, saves(2), [](Backward& b) { return b.grad() * ops::sub(1, b.operand(2)); }},
+    {0, saves(2), [](Backward& b) { return b.grad() - b.grad() * b.operand(2); }},
     {1, saves(2), [](Backward& b) { return b.grad() * b.operand(2); }},
     {2, saves(0, 1), [](Backward& b) { return b.grad() * (b.in(1) - b.in(0)); }}}};
 const Derive derive_where{"where", {

@@ -27,7 +27,9 @@ const Derive derive_copy{
     "copy_", {{0, saves_nothing, nothing}, {1, saves_nothing, [](Backward& b) {
                                               return ops::sum_to(b.grad(), b.shape(1));
                                             }}}};
-const Derive derive_fill{"fill_", {{0, saves_nothing, nothing}}};
+const Derive derive_fill{"fill_", {
+    {0, saves_nothing, nothing},
+    {1, saves_nothing, [](Backward& b) { return ops::reshape(ops::sum(b.grad()), b.shape(1)); }}}};
 const Derive derive_zero{"zero_", {{0, saves_nothing, nothing}}};
 
 // Other shapes for the same elements.

@@ -14,8 +14,16 @@ void copy_cpu(Call& call) {
 }
 
 void fill_cpu(Call& call) {
-  fill(call.tensor(0), call.value(1));
-  call.set_output(0, call.tensor(0));
+  const Tensor target = call.tensor(0);
+  if (call.value(1).is_tensor()) {
+    const Tensor value = call.tensor(1), number = empty({}, target.dtype());  // apart from the target
+    check(value.numel() == 1, "fill_(): value must be a number or a tensor of one element, not of shape ", value.shape());
+    copy(number, view_of(value, 0, {}, {}));
+    copy(target, expand_view(number, target.shape()));
+  } else {
+    fill(target, call.value(1));
+  }
+  call.set_output(0, target);
 }
 
 void zero_cpu(Call& call) {
@@ -47,8 +55,8 @@ const Register register_copy{
     "copy_(Tensor input, Tensor source) -> Tensor",
     "Overwrites the tensor with the elements of `source`, which broadcast and are converted.",
     {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, copy_cpu};
-const Register register_fill{"fill_(Tensor input, Scalar value) -> Tensor",
-                             "Sets every element to a number.",
+const Register register_fill{"fill_(Tensor input, Tensor|Scalar value) -> Tensor",
+                             "Sets every element to a number, or to that of a tensor of one element.",
                              {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, fill_cpu};
 const Register register_zero{"zero_(Tensor input) -> Tensor", "Sets every element to 0.",
                              {Trait::takes_complex, Trait::in_place, Trait::no_out, Trait::method_only}, zero_cpu};

@@ -198,6 +198,8 @@ def show_error(message: str, stack: str) -> None:
     """On standard error: the message and where it arose, without the prompt's own frames."""
     sys.stdout.flush()
     lines = [line for line in stack.splitlines() if "/trepl/init.lua:" not in line]
+    if lines == ["[C]: in function 'error'"]:  # a line that is no Lua
+        lines = []
     text = "\n".join([message, "stack traceback:", *lines[:SHOWN_LINES_OF_STACK]])
     print(text if lines else message, file=sys.stderr, flush=True)
 

@@ -24,6 +24,8 @@ def gradient_name_of(parameter: str) -> str:
 @cache
 def getter_of(names: tuple[str, ...]) -> Callable[[Any], Any]:
     """What takes the values of several attributes at once."""
+    if any("." in name for name in names):  # of a Python module's inner ones: no path here
+        return lambda module: [getattr(module, name) for name in names]
     return attrgetter(*names)
 
 

@@ -206,3 +206,26 @@ def test_packages_that_nobody_knows_have_no_advice(lua):
     with pytest.raises(LuaError) as caught:
         lua.require("no_such_package")
     assert "relume has no" not in caught.value.message
+
+
+def test_a_mistake_in_the_source_has_no_stack():
+    with Lua() as lua, pytest.raises(LuaError) as caught:
+        lua.execute("local x = = 3")
+    assert str(caught.value) == "[string \"execute\"]:1: unexpected symbol near '='"
+
+
+@pytest.mark.parametrize("value", ["nil", "false", "true"])
+def test_values_that_are_raised_are_told_in_luas_words(value):
+    with Lua() as lua, pytest.raises(LuaError) as caught:
+        lua.execute(f"error({value})")
+    assert caught.value.message == value
+    assert caught.value.value == {"nil": None, "false": False, "true": True}[value]
+
+
+def test_odd_lines_at_the_prompt():
+    with Lua() as lua:
+        lua.require("trepl")
+        lua.execute("require('trepl').run('return 1, 2, nil')")
+        for line in (";;", "]]", "x ="):
+            with pytest.raises(LuaError, match="unexpected symbol"):
+                lua.execute("require('trepl').run(...)", line)

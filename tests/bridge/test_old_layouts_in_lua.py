@@ -51,6 +51,7 @@ NOT_WITHOUT_BUFFERS = {"Copy", "Index", "WeightNorm"}
 def lua():
     with rl.bridge.Lua() as runtime:
         runtime.require("nngraph")
+        runtime.require("nnx")
         # what the truth was computed with in the place of a Lua function on tensors
         runtime.execute(
             "autograd = {nn = {criterion = {}}}"

@@ -278,6 +278,9 @@ local function describe_error(value)
    local stack = debug.traceback('', 2):gsub('^%s*stack traceback:%s*\n?', '')
    -- the way from Python into Lua is nobody's concern
    stack = stack:gsub("\n%s*%[C%]: in function 'xpcall'\n[^\n]*relume/bridge%.lua[^\n]*$", '')
+   -- nor is who says that a source has a mistake
+   stack = stack:gsub("^%[C%]: in function 'error'\n[^\n]*relume/bridge%.lua[^\n]*$", '')
+   if stack == "[C]: in function 'error'" then stack = '' end
    return {value = value, stack = stack}
 end
 
@@ -289,7 +292,7 @@ local function finish(ok, ...)
    end
    local kind, value = encode_one(failure.value)
    if getmetatable(failure.value) == PythonError then kind = 'x' end
-   local text = kind ~= 'x' and kind ~= 'v' and tostring(failure.value) or nil
+   local text = kind ~= 'x' and raw_type(failure.value) ~= 'string' and tostring(failure.value) or nil
    return '!', kind, value, failure.stack, text
 end
 

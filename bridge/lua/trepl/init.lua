@@ -44,17 +44,17 @@ end
 
 local function pack(...) return {count = select('#', ...), ...} end
 
--- A function that runs a line and gives its values as a table, and whether they are to be printed.
+-- A function that runs a line, whether values are to be printed, and whether it gives them, in a table.
 -- Otherwise nil, why not, and whether more lines could make it whole.
 function trepl.compile(source)
    source = source:gsub('^%s*=', '')
    local expression = source:gsub(';%s*$', '')
-   if loadstring('return ' .. expression) then
-      -- no tail call: an error would not say where it was raised
-      return loadstring('return (...)(' .. expression .. '\n)', '=stdin'), not source:find ';%s*$'
-   end
-   local chunk, message = loadstring(source, '=stdin')
-   if chunk then return chunk, false end
+   -- no tail call: an error would not say where it was raised
+   local chunk = loadstring('return (...)(' .. expression .. '\n)', '=stdin')
+   if chunk and loadstring('return ' .. expression) then return chunk, not source:find ';%s*$', true end
+   local message
+   chunk, message = loadstring(source, '=stdin')
+   if chunk then return chunk, false, false end
    return nil, message, message:find "'?<eof>'?$" ~= nil
 end
 
@@ -79,12 +79,12 @@ function trepl.run(source)
    if command then return run_command(command) end
    local asked = source:match '^%s*%?(.*)$'
    if asked then return print(help(asked)) end
-   local chunk, prints_values = trepl.compile(source)
+   local chunk, prints_values, has_values = trepl.compile(source)
    if not chunk then error(prints_values, 0) end
    -- only interpreted code asks whether it should stop
    jit.off(chunk, true)
    local results = chunk(pack)
-   if not results or results.count == 0 then return end
+   if not has_values or results.count == 0 then return end
    _LAST = results[1]
    for i = 1, results.count do table.insert(_RESULTS, results[i]) end
    if prints_values then print(unpack(results, 1, results.count)) end

@@ -463,3 +463,15 @@ def test_classes_write_themselves_by_methods_with_underscores(lua):
         return torch.deserialize(torch.serialize(object)).name
         """
     ) == "name"  # fmt: skip
+
+
+def test_squeeze_keeps_its_output_object_whose_sizes_another_input_does_not_change(lua):
+    same, sizes = lua.execute(
+        """
+        local layer = nn.Squeeze(2)
+        local output = layer:forward(torch.ones(3, 1))
+        local again = layer:forward(torch.ones(3, 1))
+        return output == again, output:dim()
+        """
+    )
+    assert (same, sizes) == (True, 1)

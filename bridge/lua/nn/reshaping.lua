@@ -273,15 +273,13 @@ end
 function Squeeze:updateOutput(input)
    local dim = self.dim
    if dim and self.numInputDims and input:dim() == self.numInputDims + 1 then dim = dim + 1 end
-   self.output:set(input)
    local view = dim and input:squeeze(dim) or input:squeeze()
    if type(view) == 'number' then view = input.new{view} end
    -- a batch of one stays a batch
    if not dim and self.numInputDims and input:dim() == self.numInputDims + 1 and input:size(1) == 1 then
       view = nn.utils.addSingletonDimension(view, 1)
    end
-   self.output = view
-   return self.output
+   return self.output:set(view)
 end
 
 function Squeeze:updateGradInput(input, gradOutput)

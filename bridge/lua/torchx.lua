@@ -64,6 +64,53 @@ function torch.remap(first, second, f, prototype_1, prototype_2)
    return first, second
 end
 
+-- The largest element found by going down a tree: at each level the elements fall into `sizes[level]`
+-- parts, and the part of the largest sum is taken. Its value and place.
+function torch.treemax(values, sizes)
+   local first, count = 1, values:size(1)
+   for _, parts in ipairs(sizes) do
+      count = count / parts
+      local sums = values:narrow(1, first, count * parts):view(parts, count):sum(2)
+      local _, best = sums:max(1)
+      first = first + (best[1][1] - 1) * count
+   end
+   return values[first], first
+end
+
+-- result:concat(tensors [, dimension])
+for _, class in ipairs {'Byte', 'Char', 'Short', 'Int', 'Long', 'Float', 'Double'} do
+   torch.getmetatable('torch.' .. class .. 'Tensor').concat = torch.concat
+end
+
+-- Draws numbers with given probabilities, each in constant time (Walker 1974).
+if not torch.getmetatable 'torch.AliasMultinomial' then
+   local AliasMultinomial = torch.class 'torch.AliasMultinomial'
+
+   -- Each place keeps its own number with chance q, and gives that in J otherwise.
+   function AliasMultinomial:__init(probabilities)
+      local count = probabilities:nElement()
+      self.J, self.q = torch.range(1, count):long(), probabilities:double():view(-1) * count
+      self.q:div(probabilities:sum())
+      local small, large = {}, {}
+      for i = 1, count do table.insert(self.q[i] < 1 and small or large, i) end
+      while #small > 0 and #large > 0 do
+         local giver, taker = large[#large], table.remove(small)
+         self.J[taker] = giver
+         self.q[giver] = self.q[giver] - (1 - self.q[taker])
+         if self.q[giver] < 1 then table.insert(small, table.remove(large)) end
+      end
+   end
+
+   function AliasMultinomial:draw()
+      local place = torch.random(1, self.J:size(1))
+      return torch.bernoulli(math.min(1, self.q[place])) == 1 and place or self.J[place]
+   end
+
+   function AliasMultinomial:batchdraw(output)
+      return output:apply(function() return self:draw() end)
+   end
+end
+
 torch.md5 = require 'md5'
 
 ----------------------------------------------------------------------------------------

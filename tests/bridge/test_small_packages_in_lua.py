@@ -372,3 +372,35 @@ def test_gnuplot_prints_the_current_figure(lua, tmp_path):
 def test_gnuplot_explains_mistakes(lua, source, message):
     with pytest.raises((LuaError, ValueError), match=message):
         lua.execute(source)
+
+
+def test_torchx_goes_down_a_tree_to_the_largest(lua):
+    value, place = lua.execute(
+        """
+        require 'torchx'
+        -- the sums of three parts are 5, 6 and 4; of (2, 4) the second is larger
+        return torch.treemax(torch.Tensor{5, 0, 2, 4, 3, 1}, {3, 2})
+        """
+    )
+    assert (value, place) == (4, 4)
+
+
+def test_torchx_draws_by_given_probabilities(lua):
+    shares = lua.execute(
+        """
+        require 'torchx'
+        torch.manualSeed(5)
+        local drawn = torch.AliasMultinomial(torch.Tensor{6, 1, 3}):batchdraw(torch.LongTensor(20000))
+        return torch.Tensor{drawn:eq(1):sum(), drawn:eq(2):sum(), drawn:eq(3):sum()}:div(20000)
+        """
+    )
+    assert shares.tolist() == pytest.approx([0.6, 0.1, 0.3], abs=0.015)
+
+
+def test_torchx_concatenates_into_a_tensor(lua):
+    assert lua.execute(
+        """
+        require 'torchx'
+        return torch.Tensor():concat({torch.ones(2, 1), torch.ones(2, 2)}, 2):size(2)
+        """
+    ) == 3  # fmt: skip

@@ -326,12 +326,12 @@ def histogramdd(
     """How many points fall into each cell of a grid, and the edges along each dimension.
 
     Args:
-        sample: the points, of shape (n, dimensions).
+        sample: the points, of shape (..., dimensions).
         bins: a count of cells, or one count or the edges for each dimension.
         range: (lowest, highest) for each dimension, also in one row as PyTorch has them; by
             default those of the points.
         density: give the density instead of the count: its integral over the grid is 1.
-        weights: of shape (n,), what a point counts; PyTorch's name is weight.
+        weights: of shape (...,), what a point counts; PyTorch's name is weight.
 
     >>> import relume as rl
     >>> counts, edges = rl.histogramdd(rl.tensor([[0.0], [1.0], [1.0]]), 2)
@@ -341,6 +341,8 @@ def histogramdd(
     if not sample.is_floating_point():
         sample = sample.to(_C.default_float())
     weights = weight if weights is None else weights
+    weights = weights if weights is None else weights.reshape(-1)
+    sample = sample.reshape(-1, sample.shape[-1])
     columns = sample.unbind(1)
     kinds = [bins] * len(columns) if isinstance(bins, int) else list(bins)
     limits = [None] * len(columns) if range is None else list(range)

@@ -166,3 +166,15 @@ def test_dim_and_axis_are_one_argument():
         rl.nanvar(rl.ones(2, 2), dim=0, axis=1)
     largest = rl.max(rl.tensor(MATRIX), axis=1, keepdims=True)
     np.testing.assert_array_equal(largest.values, MATRIX.max(1, keepdims=True))
+
+
+def test_histogram_of_points_in_several_dimensions():
+    points, weights = RANDOM.standard_normal((5, 4, 2)), RANDOM.uniform(size=(5, 4))
+    expected, edges = np.histogramdd(
+        points.reshape(-1, 2), (3, 4), ((-1, 1), (0, 2)), weights=weights.reshape(-1)
+    )
+    ours, own_edges = rl.histogramdd(
+        rl.tensor(points), (3, 4), (-1.0, 1.0, 0.0, 2.0), weight=rl.tensor(weights)
+    )
+    assert_same(ours, expected)
+    assert_same(own_edges, list(edges))

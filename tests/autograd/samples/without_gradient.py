@@ -19,6 +19,14 @@ SAMPLES = {
     **{name: [(integers([6, 5], [12, 0]), integers([3, 4]))] for name in WHOLE},
     "bincount": [(rl.tensor([0, 3, 1]),), (rl.tensor([2, 2]), floats(0.5, 0.25), 4)],
     "bucketize": [(floats(0.5, 2.5, 1.0), floats(1.0, 2.0)), (1.5, floats(1.0, 2.0))],
+    "linalg_ldl_factor_ex": [(floats([2.0, 1.0], [1.0, 3.0]),)],
+    "linalg_ldl_solve": [
+        (
+            floats([2.0, 0.0], [0.5, 2.5]),
+            rl.tensor([1, 2], dtype="int32"),
+            floats([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]),
+        )
+    ],
     "searchsorted": [(floats(1.0, 2.0, 4.0), floats(3.0, 0.0)), (floats(1.0, 2.0), 1.5)],
     "histc": [(floats(0.1, 0.9, 0.4), 4, 0, 1), (floats(0.1, 0.9), 2)],
     "histogram_of_edges": [

@@ -475,3 +475,17 @@ def test_squeeze_keeps_its_output_object_whose_sizes_another_input_does_not_chan
         """
     )
     assert (same, sizes) == (True, 1)
+
+
+def test_index_linear_takes_a_count_as_a_number_and_a_step_at_once(lua):
+    weight, kept, size = lua.execute(
+        """
+        local layer = nn.IndexLinear(5, 1)
+        local input = {torch.LongTensor{2, 2, 4}, torch.Tensor{1, 1, 3}, 3}
+        local output = layer:forward(input)
+        layer:accUpdateGradParameters(input, torch.ones(1), 0.5)
+        return layer.weight:view(-1), layer.running.counter, output:dim()
+        """
+    )
+    assert weight.tolist() == [0, -1, 0, -1.5, 0]
+    assert (kept, size) == (1, 1)

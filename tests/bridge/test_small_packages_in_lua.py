@@ -390,7 +390,8 @@ def test_torchx_draws_by_given_probabilities(lua):
         """
         require 'torchx'
         torch.manualSeed(5)
-        local drawn = torch.AliasMultinomial(torch.Tensor{6, 1, 3}):batchdraw(torch.LongTensor(20000))
+        local table = torch.AliasMultinomial(torch.Tensor{6, 1, 3})
+        local drawn = table:batchdraw(torch.LongTensor(20000))
         return torch.Tensor{drawn:eq(1):sum(), drawn:eq(2):sum(), drawn:eq(3):sum()}:div(20000)
         """
     )

@@ -32,7 +32,6 @@ function IndexLinear:__init(inputSize, outputSize, doGradInput, keysOffset, weig
    for _, name in ipairs {'lkeys', 'lvalues', 'sizesCache', 'cumSumSizesCache'} do self[name] = {} end
    for _, name in ipairs {'gradWeightBuffer', 'normalizedValues', 'valuesBuffer'} do self[name] = torch.Tensor() end
    forget(self)
-   self:reset()
 end
 
 function IndexLinear:reset(stdv)
@@ -42,12 +41,17 @@ function IndexLinear:reset(stdv)
    if self.normalize > 0 then self.weight:narrow(2, 1, self.normalize):zero() end
 end
 
-local function is_single(input) return #input == 2 and torch.isTensor(input[1]) end
+-- {keys, values}, or the same with their number.
+local function is_single(input)
+   return torch.isTensor(input[1]) and (#input == 2 or type(input[3]) == 'number')
+end
 
 -- All places in the weight, all values, and how many belong to each sample.
 local function flatten(self, input)
    local keys, values, counts = input[1], input[2], nil
-   if #input == 3 then
+   if type(input[3]) == 'number' then
+      counts = {input[3]}
+   elseif #input == 3 then
       counts = input[3]:totable()
    elseif torch.isTensor(keys) then
       counts = {keys:nElement()}
@@ -140,6 +144,16 @@ function IndexLinear:accGradParameters(input, gradOutput, scale)
    running.counter = turn + 1
 end
 
+-- One step at once, without keeping the gradients.
+function IndexLinear:accUpdateGradParameters(input, gradOutput, learningRate)
+   local kept = {running = running_of(self), gradBias = self.gradBias}
+   self.gradBias = self.gradBias.new(self.outputSize):zero()
+   forget(self)
+   self:accGradParameters(input, gradOutput, 1)
+   self:updateParameters(learningRate)
+   self.gradBias, self.running = kept.gradBias, kept.running
+end
+
 function IndexLinear:backward(input, gradOutput, scale)
    self:accGradParameters(input, gradOutput, scale)
    return self:updateGradInput(input, gradOutput)
@@ -174,8 +188,12 @@ function IndexLinear:updateParameters(learningRate)
    local running = running_of(self)
    for turn = 1, running.counter - 1 do
       local keys, gradients = running.keys[turn], running.gradWeight[turn]
-      for i = 1, keys:nElement() do
-         update_row(self, self.weight[keys[i] + self.offset + 1], gradients[i], learningRate)
+      if self.normalize == 0 and self.weightDecay == 0 then
+         self.weight:indexAdd(1, keys + (self.offset + 1), gradients * -learningRate)
+      else
+         for i = 1, keys:nElement() do
+            update_row(self, self.weight[keys[i] + self.offset + 1], gradients[i], learningRate)
+         end
       end
    end
    forget(self)

@@ -17,7 +17,7 @@ from relume.converters.errors import FileFormatError
 from relume.converters.formats import CannotConvert, format_of
 from relume.converters.loading import load_any
 from relume.converters.proof.inputs import NoInputFound
-from relume.converters.proof.report import ConversionReport, ProofFailed
+from relume.converters.proof.report import ConversionReport, ProofFailed, check_report_path
 from relume.converters.weights import collect
 from relume.converters.weights.streaming import LARGE
 
@@ -47,6 +47,8 @@ def convert(
         job = Job(source, destination, to, report, {**options, "select": select, "input": arrays})
         return convert_folder(job, json=json)
     format_of(destination, to)
+    if report is not None:
+        check_report_path(report)
     source_or_root: Any = source
     count = 0
     if not source.exists() or source.stat().st_size < LARGE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -12,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["replacing", "staging"]
+__all__ = ["replacing", "staging", "target_of"]
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})
 ENDING = "relume.tmp"
 LEFT_BEHIND = re.compile(rf"\..+\.[0-9a-f]{{8}}\.{re.escape(ENDING)}")
 
@@ -39,8 +41,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> open(target).read()
     '1 2 3'
     """
-    target = _checked(path)
-    with _temporary(target, is_folder=False) as temporary:
+    target = target_of(path)
+    with _explaining(target), _temporary(target, is_folder=False) as temporary:
         if target.exists():
             os.chmod(temporary, target.stat().st_mode & 0o777)
         yield temporary
@@ -69,8 +71,8 @@ def staging(path: str | os.PathLike[str], kept: Any = None) -> Iterator[Path]:
     >>> sorted(os.listdir(os.path.dirname(target)))
     ['net.bin', 'net.py']
     """
-    target = _checked(path)
-    with _temporary(target, is_folder=True) as folder:
+    target = target_of(path)
+    with _explaining(target), _temporary(target, is_folder=True) as folder:
         staged = folder / target.name
         yield staged
         files = sorted(folder.iterdir(), key=lambda file: file == staged)
@@ -83,6 +85,18 @@ def staging(path: str | os.PathLike[str], kept: Any = None) -> Iterator[Path]:
         for file in files:
             os.replace(file, target.parent / file.name)
         _flush(target.parent)
+
+
+@contextmanager
+def _explaining(target: Path) -> Iterator[None]:
+    """Says which file a full disk did not take."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        reason = f"cannot write {target}: {os.strerror(error.errno)}; nothing was changed"
+        raise OSError(error.errno, reason) from error
 
 
 def _check_beside(target: Path, names: list[str], kept: Any) -> None:
@@ -99,8 +113,12 @@ def _check_beside(target: Path, names: list[str], kept: Any) -> None:
             )
 
 
-def _checked(path: str | os.PathLike[str]) -> Path:
-    """The file that a path stands for, which can be written as far as one can see."""
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """The file that a path stands for, which can be written as far as one can see.
+
+    Raises:
+        OSError: it is a folder, its folder does not exist, or it is no plain file.
+    """
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder; name a file in it")

@@ -97,7 +97,9 @@ def write(
         for array in tensors.values():
             if isinstance(array, np.ndarray):
                 array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-            array.tofile(file)
+                file.write(array.reshape(-1).view(np.uint8).data)  # tofile hides a full disk
+            else:
+                array.tofile(file)
             progress(1)
 
 

@@ -100,11 +100,22 @@ class ComparisonReport:
         from relume.converters.atomic import replacing
 
         forms = {".html": self.to_html, ".json": self.to_json, ".txt": self.__str__}
+        check_report_path(path)
         ending = Path(path).suffix.lower()
-        if ending not in forms:
-            raise ValueError(f"a report's name ends in {', '.join(forms)}; got {str(path)!r}")
         with replacing(path) as temporary:
             temporary.write_text(forms[ending](), encoding="utf-8")
+
+
+def check_report_path(path: str | os.PathLike[str]) -> None:
+    """Raises ValueError or OSError where a report cannot be written."""
+    from relume.converters.atomic import target_of
+
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise ValueError(f"a report's name ends in {', '.join(ENDINGS)}; got {str(path)!r}")
+    target_of(path)
+
+
+ENDINGS = (".html", ".json", ".txt")
 
 
 @dataclass

@@ -36,18 +36,64 @@ def write_contents(contents: Contents, path: Path, options: Options) -> None:
     names = [*contents.arrays, *contents.aliases]
     is_keras = options.layout == "keras"
     places = {name: keras_place(name) for name in names} if is_keras else places_of(names)
-    with h5py.File(path, "w", track_order=True) as file:
-        for name, array in contents.arrays.items():
-            write_array(file, places[name], array).attrs[PATH] = name
-            options.progress(1)
-        for alias, name in contents.aliases.items():
-            file[places[alias]] = file[places[name]]
-        if is_keras:
-            name_keras_layers(file, list(contents.arrays))
-        else:
-            describe_groups(file, contents.root)
-        for number, start in enumerate(range(0, len(contents.description), PART)):
-            file.attrs[f"{KEY}_{number}"] = contents.description[start : start + PART]
+    with open(path, "w+b", buffering=0) as stream:
+        guarded = Guarded(stream)
+        try:
+            with h5py.File(guarded, "w", track_order=True) as file:
+                fill(file, contents, places, options)
+        finally:  # what the library says then is a consequence
+            if guarded.error is not None:
+                raise guarded.error
+
+
+class Guarded:
+    """A file for HDF5's library, which crashes where a disk is full; it does not hear of that.
+
+    Attributes:
+        error: the first one; nothing is written after it.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+        self.seek, self.tell = stream.seek, stream.tell
+        self.read, self.readinto = stream.read, stream.readinto
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data).cast("B")
+        size = left.nbytes
+        try:
+            while left.nbytes and self.error is None:
+                left = left[self._stream.write(left) :]
+        except OSError as error:
+            self.error = error
+        return size
+
+    def truncate(self, size: int | None = None) -> None:
+        try:
+            if self.error is None:
+                self._stream.truncate(size)
+        except OSError as error:
+            self.error = error
+
+    def flush(self) -> None:
+        pass
+
+
+def fill(file: Any, contents: Contents, places: dict[str, str], options: Options) -> None:
+    """Writes everything into an open file."""
+    is_keras = options.layout == "keras"
+    for name, array in contents.arrays.items():
+        write_array(file, places[name], array).attrs[PATH] = name
+        options.progress(1)
+    for alias, name in contents.aliases.items():
+        file[places[alias]] = file[places[name]]
+    if is_keras:
+        name_keras_layers(file, list(contents.arrays))
+    else:
+        describe_groups(file, contents.root)
+    for number, start in enumerate(range(0, len(contents.description), PART)):
+        file.attrs[f"{KEY}_{number}"] = contents.description[start : start + PART]
 
 
 def write_array(file: Any, place: str, array: np.ndarray | LargeArray) -> Any:

@@ -73,6 +73,12 @@ def test_what_cannot_be_converted_is_listed(relume, tmp_path):
     assert code == 1 and json.loads(out)["refusals"][0]["class_name"] == "table"
 
 
+@pytest.mark.parametrize("report", ["r.doc", "nowhere/r.html"])
+def test_a_report_that_cannot_be_written_is_told_first(relume, model, tmp_path, report):
+    code, _, err = relume("convert", model, tmp_path / "x.npz", "--report", tmp_path / report)
+    assert code == 2 and "r." in err and not (tmp_path / "x.npz").exists()
+
+
 def test_bad_usage(relume, model, tmp_path):
     code, _, err = relume("convert", model, tmp_path / "x.doc")
     assert code == 2 and "should end in" in err

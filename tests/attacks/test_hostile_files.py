@@ -46,9 +46,10 @@ def originals(tmp_path_factory):
     rl.manual_seed(1)
     for ending in ENDINGS[:4]:
         rl.convert(network(), folder / f"a.{ending}", verify=False)
-    for ending in ("onnx", "py"):  # which writes a.pt beside it
-        rl.convert(images(), folder / f"a.{ending}", verify=False)
-    return {ending: (folder / f"a.{ending}").read_bytes() for ending in ENDINGS}
+    for ending in ("onnx", "py"):  # which writes b.pt beside it
+        rl.convert(images(), folder / f"b.{ending}", verify=False)
+    stems = {ending: "a" if ending in ENDINGS[:4] else "b" for ending in ENDINGS}
+    return {ending: (folder / f"{stem}.{ending}").read_bytes() for ending, stem in stems.items()}
 
 
 def read(path):

@@ -262,6 +262,9 @@ class MapTable(Branches):
 class DepthConcat(Concat):
     """Joins planes of different sizes, with zeros around the smaller ones."""
 
+    def backward(self, input: Activation, gradOutput: Activation, scale: float = 1) -> Activation:
+        return super().backward(input, gradOutput)  # Torch7's keeps the scale to itself, too
+
     def _sizes(self, outputs: list[Tensor]) -> list[int]:
         dim = self._dim(outputs[0])
         return [max(o.shape[d] for o in outputs) for d in range(outputs[0].ndim) if d != dim]

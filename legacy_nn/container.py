@@ -386,12 +386,20 @@ class ConcatTable(Branches):
 
     repeats_backward = True
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nested.table([])
+
 
 @register("nn.ParallelTable")
 class ParallelTable(Branches):
     """Gives element i of its input to module i; the output is the table of their outputs."""
 
     repeats_backward = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output, self.gradInput = nested.table([]), nested.table([])
 
     def _inputs(self, input: Activation) -> list[Activation]:
         inputs = nested.elements(input)

@@ -13,7 +13,7 @@ from relume.legacy_nn.module import Module
 from relume.legacy_nn.nested import Activation
 from relume.legacy_nn.record import Record
 from relume.legacy_nn.registry import register
-from relume.legacy_nn.types import long_storage, new_empty, new_parameter
+from relume.legacy_nn.types import new_empty, new_parameter
 
 
 @register("nn.Criterion")
@@ -367,13 +367,13 @@ class MultiCriterion(Criterion):
     def __init__(self) -> None:
         super().__init__()
         self.criterions: list[Any] = []
-        self.weights: Any = long_storage([])
+        self.weights: Any = rl.zeros(0, dtype=rl.float64).storage()
 
     def add(self, criterion: Any, weight: float = 1) -> MultiCriterion:
         """Adds a criterion with its weight."""
         self.criterions.append(criterion)
-        weights = self._weights()[: len(self.criterions) - 1]
-        self.weights = rl.tensor([*weights, float(weight)], dtype=rl.float64).storage()
+        weights = [*self._weights()[: len(self.criterions) - 1], float(weight)]
+        self.weights = rl.tensor(weights, dtype=rl.float64).storage()
         return self
 
     def _weights(self) -> list[float]:
@@ -407,8 +407,15 @@ class ParallelCriterion(MultiCriterion):
 
     def __init__(self, repeatTarget: bool | None = None) -> None:
         super().__init__()
+        self.gradInput, self.weights = nested.table([]), nested.table([])
         if repeatTarget is not None:
             self.repeatTarget = repeatTarget
+
+    def add(self, criterion: Any, weight: float = 1) -> ParallelCriterion:
+        """Adds a criterion with its weight."""
+        super().add(criterion, weight)
+        self.weights = nested.table(self._weights())
+        return self
 
     def compute(self, input: Activation, target: Any) -> Tensor:
         inputs = nested.elements(input)

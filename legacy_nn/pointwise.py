@@ -58,6 +58,8 @@ def make_class(row: dict[str, Any]) -> type:
             if field not in names:
                 raise TypeError(f"nn.{name} has no argument {field}")
             self.__dict__[field] = value
+        for field, layer in row.get("layers", {}).items():  # which Torch7's own methods use
+            self.__dict__[field] = globals()[layer]()
 
     def compute_with_fields(self: Any, input: Tensor) -> Tensor:
         return function(formulas.Fields(self), input)
@@ -171,7 +173,6 @@ class PReLU(Module):
 
     def compute(self, input: Tensor, weight: Tensor) -> Tensor:
         if self.nOutputPlane:
-            # Planes are the first dimension without a batch (1-D, 3-D), the second with one.
-            after = input.ndim - 1 - (input.ndim % 2 == 0)
+            after = input.ndim - 1 - (input.ndim > 1)  # planes are the second dimension, if any
             weight = weight.reshape((self.nOutputPlane,) + (1,) * after)
         return rl.where(input > 0, input, weight * input)

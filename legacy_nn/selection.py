@@ -46,6 +46,7 @@ class MaskedSelect(TableLayer):
 
     def __init__(self) -> None:
         super().__init__()
+        self.gradInput = new_empty()
         self._maskIndices = rl.empty((0,), dtype=rl.int64)
         self._maskIndexBuffer = rl.empty((0,), dtype=rl.int64)
         self._maskIndexBufferCPU = rl.empty((0,), dtype=rl.float32)

@@ -380,6 +380,7 @@ class Padding(ShapeLayer):
         self.index = index or 1
         self.dim = dim
         self.pad = pad
+        self.outputSize = long_storage([])
         if nInputDim is not None:
             self.nInputDim = nInputDim
 

@@ -51,6 +51,7 @@ class SparseLinear(Module):
 
     def __init__(self, inputSize: int, outputSize: int, doGradInput: bool | None = None) -> None:
         super().__init__()
+        self.gradInput = nested.table([])
         self.weightDecay = 0
         self.doGradInput = bool(doGradInput)
         self.weight = new_parameter(outputSize, inputSize)
@@ -170,7 +171,7 @@ class IndexLinear(Module):
         self.bias = new_parameter(outputSize) if bias is None else bias
         self.gradWeight = new_parameter(0)
         self.gradBias = new_parameter(outputSize)
-        for name in ("lkeys", "lvalues", "sizesCache", "cumSumSizesCache"):
+        for name in ("sizesCache", "cumSumSizesCache"):
             vars(self)[name] = nested.table([])  # which Torch7 works with
         for name in ("gradWeightBuffer", "normalizedValues", "valuesBuffer"):
             vars(self)[name] = new_parameter(0)

@@ -166,6 +166,13 @@ COMBINATIONS = [
 ]
 
 
+# What Torch7's own methods fill, and so look for in a file.
+BUFFERS = {
+    "CMaxTable": ("maxIdx", "mask", "maxVals", "gradMaxVals"),
+    "CMinTable": ("minIdx", "mask", "minVals", "gradMaxVals"),
+}
+
+
 def larger(first: Tensor, second: Tensor) -> Tensor:
     return rl.where(second > first, second, first)
 
@@ -178,7 +185,17 @@ def make_combination(name: str, function: Any, count: int | None, documentation:
     def compute(self: Any, input: Activation) -> Tensor:
         return function(in_one_size(self, self._elements(input, count or 1)))
 
-    members = {"compute": compute, "__doc__": documentation, "__module__": __name__}
+    def __init__(self: Any) -> None:
+        TableLayer.__init__(self)
+        for buffer in BUFFERS.get(name, ()):
+            self.__dict__[buffer] = new_empty()
+
+    members = {
+        "__init__": __init__,
+        "compute": compute,
+        "__doc__": documentation,
+        "__module__": __name__,
+    }
     return register(f"nn.{name}")(type(name, (TableLayer,), members))
 
 
@@ -359,6 +376,7 @@ class MV(TableLayer):
 
     def __init__(self, trans: bool = False) -> None:
         super().__init__()
+        self.gradInput = table([new_empty(), new_empty()])
         self.trans = bool(trans)
 
     def compute(self, input: Activation) -> Tensor:
@@ -395,6 +413,9 @@ class MixtureTable(TableLayer):
         super().__init__()
         if dim is not None:
             self.dim = dim
+        self.size, self.size2 = long_storage([]), long_storage([])
+        self.batchSize = 0
+        self.backwardSetup = False
 
     def compute(self, input: Activation) -> Tensor:
         gater, experts = self._elements(input, 2)[:2]

@@ -29,9 +29,9 @@ function IndexLinear:__init(inputSize, outputSize, doGradInput, keysOffset, weig
    self.weight = weight or torch.Tensor(inputSize, outputSize + self.normalize):zero()
    self.bias = bias or torch.Tensor(outputSize):zero()
    self.gradWeight, self.gradBias = torch.Tensor(), torch.Tensor(outputSize):zero()
-   for _, name in ipairs {'lkeys', 'lvalues', 'sizesCache', 'cumSumSizesCache'} do self[name] = {} end
+   for _, name in ipairs {'sizesCache', 'cumSumSizesCache'} do self[name] = {} end
    for _, name in ipairs {'gradWeightBuffer', 'normalizedValues', 'valuesBuffer'} do self[name] = torch.Tensor() end
-   forget(self)
+   forget(self)  -- and all weights stay zero until `reset`
 end
 
 function IndexLinear:reset(stdv)

@@ -130,6 +130,7 @@ function SpatialFullConvolution:__init(nInputPlane, nOutputPlane, kW, kH, dW, dH
       error('adjW and adjH must be smaller than self.dW - 1 and self.dH - 1 respectively')
    end
    make_parameters(self, nInputPlane, nOutputPlane, kH, kW)
+   self.ones = torch.Tensor()
 end
 
 -- The input of a table {input, target}, and what has to be added to reach the target's size.

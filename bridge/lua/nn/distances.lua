@@ -181,6 +181,8 @@ end})
 layer(class('MixtureTable', 'nn.Module', function(self, dim)
    self.dim = dim
    self.gradInput = {}
+   self.size, self.size2 = torch.LongStorage(), torch.LongStorage()
+   self.batchSize, self.backwardSetup = 0, false
 end), {compute = function(self, input)
    local gater, experts = input[1], input[2]
    local batched = gater._ndim == 2

@@ -87,7 +87,7 @@ criterion(class('L1Cost', 'nn.Criterion'), function(_, input) return op.sum(op.a
 local function pair(name, init, compute)
    return criterion(class(name, 'nn.Criterion', function(self, ...)
       self.sizeAverage = true
-      self.gradInput = {torch.Tensor(), torch.Tensor()}
+      self.gradInput = {torch.Tensor(1), torch.Tensor(1)}
       init(self, ...)
    end), compute)
 end

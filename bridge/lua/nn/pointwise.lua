@@ -48,6 +48,7 @@ for _, row in ipairs(formulas.load_table 'pointwise') do
          self[field[1]] = value
       end
       for name, value in pairs(row.constants or {}) do self[name] = value end
+      for name, layer in pairs(row.layers or {}) do self[name] = nn[layer]() end
    end
 
    -- what a file may leave out

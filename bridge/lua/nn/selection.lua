@@ -127,6 +127,7 @@ end
 layer(class('Padding', 'nn.Module', function(self, dim, pad, nInputDim, value, index)
    self.dim, self.pad, self.nInputDim = dim, pad, nInputDim
    self.value, self.index = value or 0, index or 1
+   self.outputSize = torch.LongStorage()
 end), {compute = function(self, input)
    local dim = self.dim - 1
    if self.nInputDim and input._ndim ~= self.nInputDim then dim = dim + 1 end
@@ -166,7 +167,7 @@ function Copy:type(name, cache)
    return module.type(self, name, cache)
 end
 
-local ZipTable = class('ZipTable', 'nn.Module', function(self) self.gradInput = {} end)
+local ZipTable = class('ZipTable', 'nn.Module', function(self) self.output, self.gradInput = {}, {} end)
 local function zip(rows)
    local result = {}
    for i, row in ipairs(rows) do

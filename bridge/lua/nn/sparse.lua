@@ -7,6 +7,7 @@ local small_bias = 1e-6
 function SparseLinear:__init(inputSize, outputSize, doGradInput)
    Module.__init(self)
    self.weightDecay = 0
+   self.gradInput = {}
    self.doGradInput = doGradInput or false
    self.weight, self.gradWeight = torch.Tensor(outputSize, inputSize), torch.Tensor(outputSize, inputSize):zero()
    self.bias, self.gradBias = torch.Tensor(outputSize), torch.Tensor(outputSize):zero()

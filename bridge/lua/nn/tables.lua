@@ -111,11 +111,11 @@ function CDivTable:updateGradInput(input, gradOutput)
 end
 
 -- The larger or smaller element; its gradient goes to where it came from, the first of equals.
-for name, row in pairs {CMaxTable = {'gt', 'maxIdx'}, CMinTable = {'lt', 'minIdx'}} do
-   local compare, places = row[1], row[2]
+for name, row in pairs {CMaxTable = {'gt', 'maxIdx', 'maxVals'}, CMinTable = {'lt', 'minIdx', 'minVals'}} do
+   local compare, places, values = row[1], row[2], row[3]
    local class = new_class(name, function(self)
       self.gradInput = {}
-      self[places] = torch.Tensor()
+      for _, buffer in ipairs {places, values, 'mask', 'gradMaxVals'} do self[buffer] = torch.Tensor() end
    end)
    function class:updateOutput(input)
       self.output:resizeAs(input[1]):copy(input[1])

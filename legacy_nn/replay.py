@@ -203,7 +203,7 @@ class Targets:
 
 def changing_fields(modules: list) -> frozenset[str]:
     """The fields that do not decide what ops modules come down to."""
-    names = {"output", "gradInput"}
+    names = {"output", "gradInput", "tanh"}  # the last is what Torch7's TanhShrink works with
     if all(type(module).torch_typename in SAME_OPS for module in modules):
         names.add("train")
     for module in modules:

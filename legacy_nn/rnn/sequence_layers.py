@@ -28,6 +28,9 @@ class SequenceState(NamedTuple):
 OUTPUT = SequenceState("h0", "_output", "userPrevOutput", "gradPrevOutput", "userGradPrevOutput")
 CELL = SequenceState("c0", "cell", "userPrevCell", "userNextGradCell", "userGradPrevCell")
 
+# What Torch7's own methods fill, and so look for in a file.
+BUFFERS = ("buffer1", "buffer2", "buffer3", "gates", "grad_a_buffer", "grad_x")
+
 
 class SequenceLayer(Module):
     """The base of SeqLSTM, SeqLSTMP and SeqGRU.
@@ -52,6 +55,9 @@ class SequenceLayer(Module):
         self.maskzero = False
         for state in self.states:
             self.__dict__[state.first] = new_empty()
+            self.__dict__[f"grad_{state.first}"] = new_empty()
+        for name in BUFFERS:
+            self.__dict__[name] = new_empty()
 
     def sizes(self) -> tuple[int, ...]:
         """Length of the input vectors, then of every state, in the order of `states`."""

@@ -20,11 +20,10 @@ function LSTM:__init(inputSize, outputSize, rho, cell2gate, p, mono)
    self.sharedClones[1] = self.recurrentModule
 end
 
--- From the input and from the output before, with dropout where there is any.
+-- From the input and from the output before, with dropout, also of nothing.
 local function sources(self)
    local from_input = nn.Linear(self.inputSize, self.outputSize)
    local from_output = nn.LinearNoBias(self.outputSize, self.outputSize)
-   if self.p == 0 then return {from_input, from_output} end
    return {building.with_dropout(self, from_input), building.with_dropout(self, from_output)}
 end
 

@@ -10,6 +10,9 @@ local op = derived.op
 local Module = torch.getmetatable 'nn.Module'
 local sequence_layer = {}
 
+-- What Torch7's own methods fill, and so look for in a file.
+local BUFFERS = {'buffer1', 'buffer2', 'buffer3', 'gates', 'grad_a_buffer', 'grad_x'}
+
 -- A hidden state: the fields with what the last sequence began with (empty once forgotten), with
 -- its values after every step, with what the user wants before the first step, with a gradient
 -- that the user adds to that of the last step, and with the gradient of the first one.
@@ -25,7 +28,10 @@ function sequence_layer.init(self)
    Module.__init(self)
    self._remember = 'neither'
    self.batchfirst, self.maskzero = false, false
-   for _, state in ipairs(self.hiddenStates) do self[state.first] = torch.Tensor() end
+   for _, state in ipairs(self.hiddenStates) do
+      self[state.first], self['grad_' .. state.first] = torch.Tensor(), torch.Tensor()
+   end
+   for _, buffer in ipairs(BUFFERS) do self[buffer] = torch.Tensor() end
 end
 
 function sequence_layer.make_parameters(self, rows, columns)

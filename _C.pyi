@@ -8,7 +8,7 @@ import numpy as np
 
 from relume.tensor.dtypes import dtype as dtype_type
 
-Number: TypeAlias = int | float | bool | np.generic
+Number: TypeAlias = int | float | complex | bool | np.generic
 Integers: TypeAlias = int | Sequence[int]
 DType: TypeAlias = dtype_type | str | type | np.dtype[Any]
 Operand: TypeAlias = Tensor | Number | np.ndarray[Any, Any]
@@ -209,6 +209,12 @@ class Tensor:
     is_signed: Callable[[], builtins.bool]
     ndimension: Callable[[], builtins.int]
     ptp: Callable[..., Tensor]
+    partition: Callable[..., Tensor]
+    argpartition: Callable[..., Tensor]
+    float_power_: Callable[..., Tensor]
+    lobpcg: Callable[..., tuple[Tensor, Tensor]]
+    mvlgamma_: Callable[..., Tensor]
+    polygamma_: Callable[..., Tensor]
     resize_as_: Callable[[Tensor], Tensor]
     split_with_sizes: Callable[..., list[Tensor]]
     sum_to_size: Callable[..., Tensor]
@@ -401,7 +407,7 @@ class Tensor:
     def expm1(self) -> Tensor: ...
     def expm1_(self) -> Tensor: ...
     def exponential_(self, lambd: builtins.float = 1, *, generator: Any = None) -> Tensor: ...
-    def fill_(self, value: Number) -> Tensor: ...
+    def fill_(self, value: Operand) -> Tensor: ...
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor: ...
     def flip(self, *dims: Integers) -> Tensor: ...
     def fliplr(self) -> Tensor: ...
@@ -703,6 +709,10 @@ class Tensor:
     greater_ = gt_
     greater_equal = ge
     greater_equal_ = ge_
+    igamma: Callable[..., Tensor]
+    igamma_: Callable[..., Tensor]
+    igammac: Callable[..., Tensor]
+    igammac_: Callable[..., Tensor]
     invert = bitwise_not
     invert_ = bitwise_not_
     left_shift = bitwise_left_shift

@@ -41,6 +41,7 @@ from relume.tensor import from_numpy as from_numpy
 from relume.tensor import fft as fft
 from relume.tensor import linalg as linalg
 from relume.tensor import processes as multiprocessing
+from relume.tensor import signal as signal
 from relume.tensor import special as special
 from relume.tensor import tensor as tensor
 from relume.tensor.devices import device as device
@@ -83,6 +84,9 @@ from relume.tensor.aliases import positive as positive
 from relume.tensor.convolution import conv1d as conv1d
 from relume.tensor.convolution import conv2d as conv2d
 from relume.tensor.convolution import conv3d as conv3d
+from relume.tensor.convolution import conv_transpose1d as conv_transpose1d
+from relume.tensor.convolution import conv_transpose2d as conv_transpose2d
+from relume.tensor.convolution import conv_transpose3d as conv_transpose3d
 from relume.tensor.creation import asarray as asarray
 from relume.tensor.creation import frombuffer as frombuffer
 from relume.tensor.creation import scalar_tensor as scalar_tensor
@@ -113,10 +117,11 @@ from relume.tensor.index_functions import unravel_index as unravel_index
 from relume.tensor.index_functions import where as where
 from relume.tensor.linalg.decompositions import cholesky_inverse as cholesky_inverse
 from relume.tensor.linalg.decompositions import cholesky_solve as cholesky_solve
-from relume.tensor.linalg.decompositions import lu_solve as lu_solve
 from relume.tensor.linalg.decompositions import lu_unpack as lu_unpack
 from relume.tensor.linalg.products import vdot as vdot
 from relume.tensor.linalg.root_functions import frobenius_norm as frobenius_norm
+from relume.tensor.linalg.root_functions import lobpcg as lobpcg
+from relume.tensor.linalg.root_functions import lu_solve as lu_solve
 from relume.tensor.linalg.root_functions import norm_except_dim as norm_except_dim
 from relume.tensor.linalg.root_functions import nuclear_norm as nuclear_norm
 from relume.tensor.linalg.root_functions import pca_lowrank as pca_lowrank
@@ -145,6 +150,7 @@ from relume.tensor.nan_functions import nancumprod as nancumprod
 from relume.tensor.nan_functions import nancumsum as nancumsum
 from relume.tensor.nan_functions import nanmax as nanmax
 from relume.tensor.nan_functions import nanmin as nanmin
+from relume.tensor.nan_functions import nanpercentile as nanpercentile
 from relume.tensor.nan_functions import nanprod as nanprod
 from relume.tensor.nan_functions import nanstd as nanstd
 from relume.tensor.nan_functions import nanvar as nanvar
@@ -158,6 +164,7 @@ from relume.tensor.numeric_functions import divmod as divmod
 from relume.tensor.numeric_functions import ediff1d as ediff1d
 from relume.tensor.numeric_functions import fromfunction as fromfunction
 from relume.tensor.numeric_functions import histogram2d as histogram2d
+from relume.tensor.numeric_functions import histogram_bin_edges as histogram_bin_edges
 from relume.tensor.numeric_functions import histogramdd as histogramdd
 from relume.tensor.numeric_functions import iscomplex as iscomplex
 from relume.tensor.numeric_functions import isscalar as isscalar
@@ -170,14 +177,53 @@ from relume.tensor.numeric_functions import ptp as ptp
 from relume.tensor.numeric_functions import range as range
 from relume.tensor.numeric_functions import vecdot as vecdot
 from relume.tensor.numeric_functions import vecmat as vecmat
+from relume.tensor.numpy_creation import array as array
+from relume.tensor.numpy_creation import asanyarray as asanyarray
+from relume.tensor.numpy_creation import ascontiguousarray as ascontiguousarray
+from relume.tensor.numpy_creation import bartlett as bartlett
+from relume.tensor.numpy_creation import blackman as blackman
+from relume.tensor.numpy_creation import block as block
+from relume.tensor.numpy_creation import diag_indices_from as diag_indices_from
+from relume.tensor.numpy_creation import hamming as hamming
+from relume.tensor.numpy_creation import hanning as hanning
+from relume.tensor.numpy_creation import kaiser as kaiser
+from relume.tensor.numpy_creation import tril_indices_from as tril_indices_from
+from relume.tensor.numpy_creation import triu_indices_from as triu_indices_from
 from relume.tensor.numpy_methods import is_nonzero as is_nonzero
 from relume.tensor.numpy_methods import numel as numel
+from relume.tensor.numpy_questions import array_equal as array_equal
+from relume.tensor.numpy_questions import array_equiv as array_equiv
+from relume.tensor.numpy_questions import astype as astype
+from relume.tensor.numpy_questions import bitwise_count as bitwise_count
+from relume.tensor.numpy_questions import copyto as copyto
+from relume.tensor.numpy_questions import fill_diagonal as fill_diagonal
+from relume.tensor.numpy_questions import iscomplexobj as iscomplexobj
+from relume.tensor.numpy_questions import isrealobj as isrealobj
+from relume.tensor.numpy_questions import ndenumerate as ndenumerate
+from relume.tensor.numpy_questions import ndim as ndim
+from relume.tensor.numpy_questions import ndindex as ndindex
+from relume.tensor.numpy_questions import place as place
+from relume.tensor.numpy_questions import putmask as putmask
+from relume.tensor.numpy_questions import real_if_close as real_if_close
+from relume.tensor.numpy_questions import shape as shape
+from relume.tensor.numpy_questions import shares_memory as shares_memory
+from relume.tensor.numpy_questions import size as size
+from relume.tensor.numpy_questions import sort_complex as sort_complex
+from relume.tensor.numpy_questions import spacing as spacing
 from relume.tensor.order_functions import argsort as argsort
 from relume.tensor.order_functions import histogram as histogram
 from relume.tensor.order_functions import median as median
 from relume.tensor.order_functions import nanmedian as nanmedian
 from relume.tensor.order_functions import unique as unique
 from relume.tensor.order_functions import unique_consecutive as unique_consecutive
+from relume.tensor.polynomials import poly as poly
+from relume.tensor.polynomials import polyadd as polyadd
+from relume.tensor.polynomials import polyder as polyder
+from relume.tensor.polynomials import polydiv as polydiv
+from relume.tensor.polynomials import polyint as polyint
+from relume.tensor.polynomials import polymul as polymul
+from relume.tensor.polynomials import polysub as polysub
+from relume.tensor.polynomials import roots as roots
 from relume.tensor.printing import get_printoptions as get_printoptions
 from relume.tensor.printing import set_printoptions as set_printoptions
 from relume.tensor.random_functions import bernoulli as bernoulli
@@ -218,6 +264,7 @@ from relume.tensor.sampled_functions import percentile as percentile
 from relume.tensor.sampled_functions import polyfit as polyfit
 from relume.tensor.sampled_functions import polyval as polyval
 from relume.tensor.sampled_functions import unwrap as unwrap
+from relume.tensor.segments import segment_reduce as segment_reduce
 from relume.tensor.set_functions import intersect1d as intersect1d
 from relume.tensor.set_functions import setdiff1d as setdiff1d
 from relume.tensor.set_functions import setxor1d as setxor1d
@@ -243,6 +290,7 @@ short = int16
 Size = tuple
 newaxis: None
 e: builtins.float
+euler_gamma: builtins.float
 inf: builtins.float
 nan: builtins.float
 pi: builtins.float
@@ -316,9 +364,6 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor: ...
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False, *, out: Any = None) -> Tensor: ...
 def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor: ...
 def conj(input: Tensor, *, out: Any = None) -> Tensor: ...
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Integers = (1,), padding: Integers = (0,), output_padding: Integers = (0,), groups: builtins.int = 1, dilation: Integers = (1,), *, out: Any = None) -> Tensor: ...
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Integers = (1, 1), padding: Integers = (0, 0), output_padding: Integers = (0, 0), groups: builtins.int = 1, dilation: Integers = (1, 1), *, out: Any = None) -> Tensor: ...
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Integers = (1, 1, 1), padding: Integers = (0, 0, 0), output_padding: Integers = (0, 0, 0), groups: builtins.int = 1, dilation: Integers = (1, 1, 1), *, out: Any = None) -> Tensor: ...
 def copysign(input: Operand, other: Operand, *, out: Any = None) -> Tensor: ...
 def corrcoef(input: Tensor, *, out: Any = None) -> Tensor: ...
 def cos(input: Tensor, *, out: Any = None) -> Tensor: ...

@@ -173,7 +173,7 @@ class ReplayedRecord(GraphRecord):
         self.part = PartOfTape()
 
     @property
-    def output(self) -> Activation:  # type: ignore[override]
+    def output(self) -> Activation:
         return filled(self.replay.out, self.run.tensors.at)
 
     @property

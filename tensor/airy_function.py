@@ -38,7 +38,7 @@ def _far(x: Tensor) -> Tensor:
     u = _STEP * _ops["arange"](0, _NODES, 1, dtype=x.dtype)
     weights = _STEP - _STEP / 2 * (u == 0).to(x.dtype)
     swing = (u**3 / (3 * size.unsqueeze(-1) ** 0.75)).cos() * weights
-    root = (math.pi / 6 * 1j * is_left.to(x.dtype)).exp()
+    root = (is_left.to(x.dtype) * (math.pi / 6 * 1j)).exp()
     total = ((-root.unsqueeze(-1) * u**2).exp() * swing).sum(-1)
     value = total * (-2 / 3 * size**1.5 * root**3).exp() / (math.pi * size**0.25)
     return _ops["where"](is_left, 2 * (value * _TURN**2).real, value.real)

@@ -149,9 +149,15 @@ _KINDS = "conj distributed inference neg pinned".split()
 _KIND_PROPERTIES = (
     "ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
 )
+
+
+def reversed_divmod(tensor: _C.Tensor, other: Any) -> tuple[_C.Tensor, _C.Tensor]:
+    return divmod(_C.tensor_from_data(other, None), tensor)
+
+
 METHODS = {
     "__divmod__": divmod,
-    "__rdivmod__": lambda tensor, other: divmod(_C.tensor_from_data(other, None), tensor),
+    "__rdivmod__": reversed_divmod,
     "argpartition": argpartition,
     "partition": partition,
     **{f"is_{kind}": _false for kind in _KINDS},

@@ -9,7 +9,7 @@ from typing import Any
 from relume import _C
 from relume._C import Tensor
 from relume.tensor.creation import as_tensor
-from relume.tensor.dtype_limits import finfo
+from relume.tensor.dtype_limits import finfo, result_type
 
 _ops = _C.ops
 
@@ -137,7 +137,8 @@ def shares_memory(a: Tensor, b: Tensor) -> bool:
     >>> rl.shares_memory(a, a[1:]), rl.shares_memory(a, a.clone())
     (True, False)
     """
-    return a.storage().data_ptr() == b.storage().data_ptr()
+    first, second = a.storage(), b.storage()
+    return first is not None and second is not None and first.data_ptr() == second.data_ptr()
 
 
 def real_if_close(a: Tensor, tol: float = 100) -> Tensor:
@@ -188,7 +189,7 @@ def sort_complex(a: Tensor) -> Tensor:
     >>> rl.sort_complex(rl.tensor([2.0, 1.0]))
     tensor([1.+0.j, 2.+0.j], dtype=complex64)
     """
-    numbers = a if a.is_complex() else a + 0j
+    numbers = a if a.is_complex() else a.to(result_type(a, 0j))
     by_imaginary = numbers.imag.argsort(-1, stable=True)
     numbers = numbers.gather(-1, by_imaginary)
     return numbers.gather(-1, numbers.real.argsort(-1, stable=True))

@@ -58,10 +58,11 @@ def segment_reduce(
         raise ValueError(
             f"segment_reduce(): reduce must be one of {[*_REDUCTIONS]}, not {reduce!r}"
         )
-    if (lengths is None) == (offsets is None) or indices is not None:
+    counts = offsets.diff(dim=-1) if offsets is not None else lengths
+    has_both = lengths is not None and offsets is not None
+    if counts is None or has_both or indices is not None:
         raise ValueError("segment_reduce() takes lengths or offsets")
     axis = axis % data.ndim
-    counts = offsets.diff(dim=-1) if lengths is None else lengths
     if counts.shape[:-1] != data.shape[:axis] or counts.ndim != axis + 1:
         raise ValueError(
             f"segment_reduce(): lengths of shape {counts.shape} do not fit data of shape "

@@ -125,8 +125,10 @@ def methods(template: str) -> str:
             lines.append(declaration(f"{name}_", _C.ops[name], row, "    ", is_method=True))
     for alias, name in aliases.ALIASES.items():
         for suffix in ("", "_"):
-            if hasattr(_C.Tensor, alias + suffix):
+            if hasattr(_C.Tensor, name + suffix) and hasattr(_C.Tensor, alias + suffix):
                 lines.append(f"    {alias}{suffix} = {name}{suffix}")
+            elif hasattr(_C.Tensor, alias + suffix):  # a method under this name alone
+                lines.append(f"    {alias}{suffix}: Callable[..., Tensor]")
     for name in OPERATORS:
         for prefix in ("", "r", "i"):
             if (name, prefix) != ("matmul", "i"):

@@ -48,7 +48,11 @@ def load_any(path: str | os.PathLike[str]) -> Any:
     """What a file of any readable format holds."""
     if hasattr(path, "read"):
         return t7.load(path)
-    return load_as(readable_format(path), Path(path))
+    file_format, by_name = readable_format(path), format_by_ending(path)
+    found = load_as(file_format, Path(path))
+    if type(found) is dict and file_format.name == "hdf5" and by_name == format_of("", "t7"):
+        return t7.load(path)  # another tool's arrays under a name of Torch7: it says what they are
+    return found
 
 
 def readable_format(path: str | os.PathLike[str]) -> Format:

@@ -18,14 +18,20 @@ from relume.legacy_nn.module import Module
 # They compute in float16 where the model does in float32, or take the place of another layer.
 NOT_COMPARED = {"nn.HalfPrecision", "nn.FunctionWrapper"}
 # Whose examples run no layer of their own, or only such as no model can stand for.
-NOTHING_TO_COMPARE = {
-    *("cudnn.conversion", "cudnn.flat_weights", "cudnn.names"),
-    *("models.holder", "models.mc_cnn", "models.residual", "models.taped"),
-    *("models.opennmt", "models.opennmt.dictionary", "models.opennmt.encoders"),
-    *("models.opennmt.sentence_criterion", "models.opennmt.seq2seq", "models.opennmt.sequencers"),
-    *("packages.fbcunn", "packages.fbnn_criterions", "packages.fbnn_dropout"),
-    *("packages.nnx_criterions", "packages.nnx_pyramids", "packages.nnx_trees"),
-}
+NOTHING_TO_COMPARE = set(
+    """
+    cudnn.bases cudnn.conversion cudnn.flat_weights cudnn.names models.adaptive_softmax
+    models.autoencoders models.binary_network models.densecap models.densecap.captions
+    models.densecap.criterions models.densecap.model models.densecap.region_pooling
+    models.densecap.regions models.hierarchical_softmax models.holder models.image_pyramids
+    models.image_scaling models.mc_cnn models.memory_networks models.neuralconvo models.opennmt
+    models.opennmt.dictionary models.opennmt.encoders models.opennmt.sentence_criterion
+    models.opennmt.seq2seq models.opennmt.sequencers models.residual models.small_vision
+    models.taped models.text_recognition models.texture_encoding models.vector_functions
+    packages.fbcunn packages.fbnn_criterions packages.fbnn_dropout packages.nnx_criterions
+    packages.nnx_pyramids packages.nnx_trees packages.unsup
+    """.split()
+)
 MODULES = [
     found.name
     for package in (cudnn, models, packages)

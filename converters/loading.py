@@ -63,7 +63,7 @@ def readable_format(path: str | os.PathLike[str]) -> Format:
         OSError: the file cannot be opened.
     """
     rows = [row for row in FORMATS if row.load is not None]
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # a number would be somebody's open file
         kind = content_kind(file.read(HEAD), os.path.getsize(path))
     found = next((row for row in rows if kind in row.contents), format_by_ending(path))
     return found if found in rows else format_of("", "t7")

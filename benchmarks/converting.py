@@ -75,7 +75,8 @@ def convert_everywhere(folder: Path) -> None:
     images = np.random.default_rng(0).normal(size=(2, 3, 224, 224)).astype(np.float32)
     for ending in ENDINGS:
         started = time.perf_counter()
-        report = rl.convert(folder / "resnet.t7", folder / f"resnet_as_{ending}.{ending}", input=images)
+        target = folder / f"resnet_as_{ending}.{ending}"
+        report = rl.convert(folder / "resnet.t7", target, input=images)
         seconds = time.perf_counter() - started
         print(
             f"ResNet-18 to {report.format:12} {seconds:6.2f} s, differs by {relative(report):.1e}"

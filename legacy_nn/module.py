@@ -102,6 +102,7 @@ class Module(
     torch_typename = "nn.Module"
     torch_version = 1  # of the class in files; subclasses do not inherit it
     parameter_names: tuple[str, ...] = ("weight", "bias")
+    unused_fields: tuple[str, ...] = ()  # which only Torch7's own methods read
     weight: Any = None
     bias: Any = None
     train: bool = True

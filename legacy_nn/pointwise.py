@@ -76,6 +76,7 @@ def make_class(row: dict[str, Any]) -> type:
         members["__str__"] = lambda self: (
             self.torch_typename + formulas.fill_in(row["printed"], formulas.Fields(self))
         )
+    members["unused_fields"] = tuple(row.get("layers", ()))
     # What a file may leave out.
     members |= defaults | row.get("constants", {})
     return register(f"nn.{name}")(type(name, (PointWise,), members))

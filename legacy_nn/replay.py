@@ -203,12 +203,13 @@ class Targets:
 
 def changing_fields(modules: list) -> frozenset[str]:
     """The fields that do not decide what ops modules come down to."""
-    names = {"output", "gradInput", "tanh"}  # the last is what Torch7's TanhShrink works with
+    names = {"output", "gradInput"}
     if all(type(module).torch_typename in SAME_OPS for module in modules):
         names.add("train")
     for module in modules:
         names.update(module.parameter_names)
         names.update(map(gradient_name_of, module.parameter_names))
+        names.update(module.unused_fields)
     return frozenset(names)
 
 

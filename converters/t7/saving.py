@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from relume import _C
 from relume.converters.atomic import replacing
+from relume.converters.formats import format_by_ending
 from relume.converters.t7.arrays import Arrays
 from relume.converters.t7.compaction import CompactArrays
 from relume.converters.t7.objects import ObjectForms
@@ -58,6 +59,7 @@ def save(
     Raises:
         UnwritableError: (a TypeError) the object holds something that Torch7 has no form for; the
             message says where.
+        ValueError: the path ends as files of another format do, which `relume.convert` writes.
         OSError: the file cannot be written; an earlier one is as it was.
 
     >>> import os, tempfile
@@ -98,8 +100,26 @@ def save_all(
     if hasattr(path, "write"):
         write(objects, path, **options)
         return
+    refuse_names_of_other_formats(path)
     with replacing(path) as temporary, open(temporary, "wb", buffering=0) as stream:
         write(objects, stream, **options)
+
+
+def refuse_names_of_other_formats(path: str | os.PathLike[str]) -> None:
+    """Raises a ValueError where a file of Torch7 would go by the name of something else.
+
+    >>> refuse_names_of_other_formats("model.npz")
+    Traceback (most recent call last):
+    ValueError: save writes Torch7's format, ...
+    """
+    found = format_by_ending(path)
+    if found is None or found.name == "t7" or found.is_source_only:
+        return
+    name = os.fspath(path)
+    raise ValueError(
+        f"save writes Torch7's format, and {name!r} would be taken for {found.name}: "
+        f"relume.convert(obj, {name!r}) writes that"
+    )
 
 
 def dumps(obj: Any, **options: Any) -> bytes:

@@ -501,3 +501,10 @@ def test_a_stream_may_take_bytes_in_parts():
     count = t7.write([value], stream)
     assert count == len(stream.data)
     assert rl.loads(stream.data).tolist() == value.tolist()
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a.h5", "a.onnx", "a.PY"])
+def test_a_name_of_another_format_is_refused_and_says_what_writes_it(tmp_path, name):
+    with pytest.raises(ValueError, match=r"relume\.convert"):
+        rl.save({"a": 1}, tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ def write_wrong(net, path, options: Options):
     """A writer with a fault in the second linear layer."""
     wrong = net.clone()
     wrong.get(3).bias.fill_(1000)
-    rl.save(wrong, path)
+    path.write_bytes(rl.dumps(wrong))
     path.with_suffix(".extra").write_text("beside it")
 
 

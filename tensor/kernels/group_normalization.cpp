@@ -125,15 +125,13 @@ struct RowGradient {
   T mean, inverse;
   T* result;
 
-  // Elements that have a weight each.
-  void run_elements(ParameterGradients& parameters, int64_t first) const {
+  // Elements that have a weight each; the gradients of the weights are taken for several rows at once.
+  void run_elements(int64_t first) const {
     double sums[2];
     const T* row_weight = weight ? weight + first : nullptr;
     loops<T>().gradient_sums(grad, values, row_weight, rows.length(), mean, sums);
     const T constant = level(sums[0]), slope = steepness(sums[1]);
     loops<T>().input_gradient(grad, values, row_weight, rows.length(), mean, inverse, constant, slope, result);
-    loops<T>().add_parameter_gradients(grad, values, rows.length(), mean, inverse, &parameters.weight[first],
-                                       &parameters.bias[first]);
   }
 
   // Runs of elements with one weight.
@@ -165,6 +163,38 @@ struct RowGradient {
   }
 };
 
+// The gradients of some rows.
+template <class T>
+struct RowGradients {
+  const Rows& rows;
+  const T *grad, *values;
+  const T* weight;  // or null
+  const T *mean, *inverse;
+  T* result;
+
+  void run(int64_t begin, int64_t end, ParameterGradients& parameters) const {
+    if (rows.inner != 1) {
+      for (int64_t row = begin; row < end; row++) of_row(row).run_channels(parameters, rows.first_parameter(row));
+      return;
+    }
+    constexpr int64_t kNear = 2048;  // elements that stay in the nearest cache
+    const int64_t block = rows.groups > 1 ? 1 : std::clamp<int64_t>(kNear / rows.length(), 1, 64);
+    for (int64_t start = begin; start < end; start += block) {
+      const int64_t count = std::min(block, end - start), first = rows.first_parameter(start);
+      for (int64_t row = start; row < start + count; row++) of_row(row).run_elements(first);
+      const int64_t at = start * rows.length();
+      loops<T>().add_parameter_gradients(grad + at, values + at, count, rows.length(), mean + start, inverse + start,
+                                         &parameters.weight[first], &parameters.bias[first]);
+    }
+  }
+
+ private:
+  RowGradient<T> of_row(int64_t row) const {
+    const int64_t at = row * rows.length();
+    return {rows, grad + at, values + at, weight, mean[row], inverse[row], result + at};
+  }
+};
+
 // normalize_rows_backward(grad_output, input, weight, mean, inverse deviation, rows, groups, channels)
 template <class T>
 void normalize_rows_backward(Call& call, const Rows& rows, const Tensor& grad, const Tensor& input,
@@ -175,20 +205,16 @@ void normalize_rows_backward(Call& call, const Rows& rows, const Tensor& grad, c
   const Tensor inverse = contiguous_copy_if_needed(as_type(call.tensor(4), dtype));
   const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(num_threads(), rows.rows / rows.grain()));
   std::vector<ParameterGradients> gradients(parts, ParameterGradients(rows.parameters()));
+  const RowGradients<T> row_gradients{rows,
+                                      grad.data_as<const T>(),
+                                      input.data_as<const T>(),
+                                      start<T>(weight, 0),
+                                      mean.data_as<const T>(),
+                                      inverse.data_as<const T>(),
+                                      result.data_as<T>()};
   parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; part++) {
-      for (int64_t row = part * rows.rows / parts; row < (part + 1) * rows.rows / parts; row++) {
-        const int64_t at = row * rows.length();
-        const RowGradient<T> gradient{rows,
-                                      grad.data_as<const T>() + at,
-                                      input.data_as<const T>() + at,
-                                      start<T>(weight, 0),
-                                      mean.data_as<const T>()[row],
-                                      inverse.data_as<const T>()[row],
-                                      result.data_as<T>() + at};
-        const int64_t first = rows.first_parameter(row);
-        rows.inner == 1 ? gradient.run_elements(gradients[part], first) : gradient.run_channels(gradients[part], first);
-      }
+      row_gradients.run(part * rows.rows / parts, (part + 1) * rows.rows / parts, gradients[part]);
     }
   });
   T* weight_gradient = dense_output(call, 1, {rows.parameters()}, dtype).template data_as<T>();

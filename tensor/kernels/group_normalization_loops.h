@@ -18,9 +18,10 @@ struct GroupNormalizationLoopsOf {
   // result = grad * weight * factor - constant - (value - mean) * slope; weight may be null.
   void (*input_gradient)(const T* grad, const T* values, const T* weight, int64_t count, T mean, T factor,
                          T constant, T slope, T* result);
-  // weight_gradient += grad * (value - mean) * inverse, bias_gradient += grad
-  void (*add_parameter_gradients)(const T* grad, const T* values, int64_t count, T mean, T inverse,
-                                  double* weight_gradient, double* bias_gradient);
+  // weight_gradient += grad * (value - mean) * inverse, bias_gradient += grad: summed over a few rows
+  // with one mean and one inverse each, for each of their `length` columns.
+  void (*add_parameter_gradients)(const T* grad, const T* values, int64_t rows, int64_t length, const T* means,
+                                  const T* inverses, double* weight_gradient, double* bias_gradient);
 };
 struct GroupNormalizationLoops {
   GroupNormalizationLoopsOf<float> float32;

@@ -54,8 +54,11 @@ Function shorter_power(double exponent) {
 
 void pow_cpu(Call& call) {
   const DType compute = common_type(call.arguments, 2);
-  const Value& exponent = call.value(1);
-  if (exponent.is_real_number() && call.value(0).is_tensor()) {
+  const Value &base = call.value(0), &exponent = call.value(1);
+  if (base.is_real_number() && base.as_double() == 2 && is_floating(compute)) {
+    return apply(call, {Function::exp2, compute, compute, call.arguments + 1, 1});
+  }
+  if (exponent.is_real_number() && base.is_tensor()) {
     if (is_differentiable(compute)) {
       const Function function = shorter_power(exponent.as_double());
       if (function != Function::pow) {

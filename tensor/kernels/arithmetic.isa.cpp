@@ -117,18 +117,32 @@ struct Minimum {
 };
 
 using LibraryTypes = std::conditional_t<kIsBaseline, NumberTypes, Types<>>;
+
+template <class T>
+struct Cube {
+  T operator()(T x) const { return x * x * x; }
+};
 // One exponent for all is repeated: constants in the loop would keep the compiler from vectors.
-inline void pow_loop(char* const* data, const int64_t* strides, int64_t count, const void* parameters) {
+inline void repeated_power_loop(char* const* data, const int64_t* strides, int64_t count, const void* parameters) {
   constexpr int64_t kRepeated = 256;
-  const Loop general = binary_loop<Pow<float>, float, float>;
-  if (strides[2] != 0 || count < 8) return general(data, strides, count, parameters);
   float exponents[kRepeated];
   for (float& exponent : exponents) exponent = *reinterpret_cast<const float*>(data[2]);
   const int64_t steps[] = {strides[0], strides[1], sizeof(float)};
   for (int64_t i = 0; i < count; i += kRepeated) {
     char* const at[] = {data[0] + i * steps[0], data[1] + i * steps[1], reinterpret_cast<char*>(exponents)};
-    general(at, steps, count - i < kRepeated ? count - i : kRepeated, parameters);
+    binary_loop<Pow<float>, float, float>(at, steps, count - i < kRepeated ? count - i : kRepeated, parameters);
   }
+}
+template <class T>
+void pow_loop(char* const* data, const int64_t* strides, int64_t count, const void* parameters) {
+  const bool same = strides[2] == 0;
+  if (same && *reinterpret_cast<const T*>(data[2]) == 3) {
+    return unary_loop<Cube<T>, T, T>(data, strides, count, parameters);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (same && count >= 8) return repeated_power_loop(data, strides, count, parameters);
+  }
+  binary_loop<Pow<T>, T, T>(data, strides, count, parameters);
 }
 
 using PowTypes = std::conditional_t<kIsBaseline, NumberTypes, Types<float>>;
@@ -146,7 +160,8 @@ void add_arithmetic_loops(LoopTable& table) {
   fill<Remainder, 2>(table, Function::remainder, LibraryTypes{});
   fill<Fmod, 2>(table, Function::fmod, LibraryTypes{});
   fill<Pow, 2>(table, Function::pow, PowTypes{});
-  table.loops[static_cast<int>(Function::pow)][static_cast<int>(DType::float32)] = pow_loop;
+  table.loops[static_cast<int>(Function::pow)][static_cast<int>(DType::float32)] = pow_loop<float>;
+  table.loops[static_cast<int>(Function::pow)][static_cast<int>(DType::float64)] = pow_loop<double>;
   fill<Atan2, 2>(table, Function::atan2, LibraryFloats{});
   fill<Maximum, 2>(table, Function::maximum, AllTypes{});
   fill<Minimum, 2>(table, Function::minimum, AllTypes{});

@@ -1,4 +1,5 @@
 // Minus the log probability of target classes, and cross entropy on top of it.
+#include <algorithm>
 #include <cmath>
 
 #include "tensor/copy.h"
@@ -30,45 +31,65 @@ struct Classes {
     for (int i = place + 1; i < scores.count; i++) inner *= scores[i];
   }
   int64_t targets() const { return outer * inner; }
-  // Of a target's class in the scores.
-  int64_t offset(int64_t target, int64_t label) const {
-    return (target / inner * classes + label) * inner + target % inner;
-  }
 };
 
-// Labels and their factors; a label that does not count is -1 with factor 0.
+// The class and the factor of every target; those of one class, which is ignored, do not count.
 template <class T>
 struct Labels {
-  std::vector<int64_t> labels;
-  std::vector<T> factors;
+  Tensor target, weight;
+  const Classes& shape;
+  const int64_t ignored;
   double total = 0;  // of the factors
 
-  Labels(const Call& call, int target_argument, int weight_argument, const Classes& shape, int64_t ignored) {
+  Labels(const Call& call, int target_argument, int weight_argument, const Classes& shape, int64_t ignored)
+      : shape(shape), ignored(ignored) {
     const Tensor given = call.tensor(target_argument);
     check<TypeError>(is_integer(given.dtype()), call.op.name(), ": the target must hold class numbers (integers), not ",
                      name(given.dtype()));
-    const Tensor target = contiguous_copy_if_needed(as_type(given, DType::int64));
-    Tensor weight;
+    target = contiguous_copy_if_needed(as_type(given, DType::int64));
     if (call.has(weight_argument)) {
       weight = call.tensor(weight_argument);
       check(weight.ndim() == 1 && weight.size(0) == shape.classes, call.op.name(), ": weight must have shape (",
             shape.classes, "), one factor for each class, not ", weight.shape());
       weight = contiguous_copy_if_needed(as_type(weight, DTypeOf<T>::value));
     }
-    const int64_t* label = target.data_as<const int64_t>();
-    labels.assign(label, label + shape.targets());
-    factors.assign(shape.targets(), T(1));
-    for (int64_t i = 0; i < shape.targets(); i++) {
-      if (labels[i] == ignored) {
-        labels[i] = -1;
-        factors[i] = 0;
-        continue;
-      }
-      check<IndexError>(labels[i] >= 0 && labels[i] < shape.classes, call.op.name(), ": the target holds class ",
-                        labels[i], ", but there are ", shape.classes, " classes (0-based)");
-      if (weight.defined()) factors[i] = weight.data_as<const T>()[labels[i]];
-      total += factors[i];
+    check_labels(call);
+    if (!weight.defined()) {
+      total = static_cast<double>(counted());
+    } else {
+      for_each([&](int64_t, int64_t, T factor) { total += static_cast<double>(factor); });
     }
+  }
+
+  // Calls f(number of the target, place of its class in the scores, factor) for those that count.
+  template <class Function>
+  void for_each(const Function& function) const {
+    const int64_t* label = target.data_as<const int64_t>();
+    const T* factors = weight.defined() ? weight.data_as<const T>() : nullptr;
+    for (int64_t n = 0, i = 0; n < shape.outer; n++) {
+      for (int64_t k = 0; k < shape.inner; k++, i++) {
+        if (label[i] == ignored) continue;
+        function(i, (n * shape.classes + label[i]) * shape.inner + k, factors ? factors[label[i]] : T(1));
+      }
+    }
+  }
+
+ private:
+  int64_t counted() const {
+    const int64_t* label = target.data_as<const int64_t>();
+    int64_t count = 0;
+    for (int64_t i = 0; i < shape.targets(); i++) count += label[i] != ignored;
+    return count;
+  }
+  void check_labels(const Call& call) const {
+    const int64_t* label = target.data_as<const int64_t>();
+    const auto is_wrong = [this](int64_t label) {
+      return (label < 0 || label >= shape.classes) && label != ignored;
+    };
+    const int64_t* wrong = std::find_if(label, label + shape.targets(), is_wrong);
+    check<IndexError>(wrong == label + shape.targets(), call.op.name(), ": the target holds class ",
+                      wrong == label + shape.targets() ? 0 : *wrong, ", but there are ", shape.classes,
+                      " classes (0-based)");
   }
 };
 
@@ -80,16 +101,13 @@ void nll_loss_of(Call& call, const Tensor& input, const Classes& shape) {
   const Labels<T> labels(call, 1, 2, shape, call.integer(4));
   const T* score = input.data_as<const T>();
   if (reduction == LossReduction::none) {
-    Tensor losses = empty(call.tensor(1).shape(), input.dtype());
+    const Tensor losses = full(call.tensor(1).shape(), 0, input.dtype());
     T* loss = losses.data_as<T>();
-    for (int64_t i = 0; i < shape.targets(); i++)
-      loss[i] = labels.labels[i] < 0 ? T(0) : -labels.factors[i] * score[shape.offset(i, labels.labels[i])];
+    labels.for_each([&](int64_t i, int64_t place, T factor) { loss[i] = -factor * score[place]; });
     return call.set_output(0, as_type(losses, dtype));
   }
   double sum = 0;
-  for (int64_t i = 0; i < shape.targets(); i++) {
-    if (labels.labels[i] >= 0) sum -= labels.factors[i] * score[shape.offset(i, labels.labels[i])];
-  }
+  labels.for_each([&](int64_t, int64_t place, T factor) { sum -= factor * score[place]; });
   if (reduction == LossReduction::mean) sum /= labels.total;
   call.set_output(0, scalar(sum, dtype));
 }
@@ -115,10 +133,9 @@ void nll_loss_backward_of(Call& call, const Classes& shape) {
   T* target = result.data_as<T>();
   const T scale = reduction == LossReduction::mean ? static_cast<T>(1 / labels.total) : T(1);
   const int64_t step = reduction == LossReduction::none ? 1 : 0;
-  for (int64_t i = 0; i < shape.targets(); i++) {
-    if (labels.labels[i] >= 0)
-      target[shape.offset(i, labels.labels[i])] = -labels.factors[i] * scale * gradient[i * step];
-  }
+  labels.for_each([&](int64_t i, int64_t place, T factor) {
+    target[place] = -factor * scale * gradient[i * step];
+  });
   call.set_output(0, as_type(result, dtype));
 }
 

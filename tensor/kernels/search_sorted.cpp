@@ -139,7 +139,9 @@ void bincount_cpu(Call& call) {
         " must have the shape of input, ", input.shape());
   const Tensor wide = contiguous_copy_if_needed(ops::to_dtype(weights, DType::float64));
   const Tensor sums = full(IntSpan(&bins, 1), 0, DType::float64);
-  for (int64_t i = 0; i < input.numel(); ++i) sums.data_as<double>()[values[i]] += wide.data_as<double>()[i];
+  const double* weight = wide.data_as<const double>();
+  double* to = sums.data_as<double>();
+  for (int64_t i = 0; i < input.numel(); ++i) to[values[i]] += weight[i];
   call.set_output(0, weights.dtype() == DType::float32 ? ops::to_dtype(sums, DType::float32) : sums);
 }
 

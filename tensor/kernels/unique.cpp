@@ -176,14 +176,24 @@ void unique_slices(Call& call, const Tensor& input, int dim, bool sorted) {
 
 template <class Key>
 void consecutive_elements(Call& call, const Tensor& input) {
-  std::vector<Key> keys(input.numel());
-  fill_order_keys(keys.data(), input.data(), input.dtype(), input.numel());
-  const Groups groups = group_neighbours(natural_order(input.numel()), [&](int64_t a, int64_t b) {
-    return keys[a] == keys[b] && !is_nan_key(keys[a], input.dtype());
-  });
-  call.set_output(0, index_select(ops::reshape(input, int64_t{-1}), 0, as_tensor(groups.firsts)));
-  call.set_output(1, as_tensor(groups.group_of, input.shape()));
-  call.set_output(2, as_tensor(groups.counts));
+  const int64_t count = input.numel();
+  const DType dtype = input.dtype();
+  std::vector<Key> keys(count), distinct;
+  fill_order_keys(keys.data(), input.data(), dtype, count);
+  const Tensor inverse = empty(input.shape(), DType::int64);
+  int64_t* group_of = inverse.data_as<int64_t>();
+  for (int64_t i = 0, group = -1; i < count; ++i) {
+    group += i == 0 || keys[i] != keys[i - 1] || is_nan_key(keys[i], dtype);
+    group_of[i] = group;
+  }
+  std::vector<int64_t> counts;
+  count_runs(keys, dtype, distinct, counts);
+  const int64_t size = static_cast<int64_t>(distinct.size());
+  const Tensor values = empty(IntSpan(&size, 1), dtype);
+  elements_from_keys(values.data(), distinct.data(), dtype, size);
+  call.set_output(0, values);
+  call.set_output(1, inverse);
+  call.set_output(2, as_tensor(counts));
 }
 
 int dim_of(const Call& call, const Tensor& input) {

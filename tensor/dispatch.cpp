@@ -2,6 +2,7 @@
 
 #include "tensor/complex_forms.h"
 #include "tensor/copy.h"
+#include "tensor/error_names.h"
 #include "tensor/thread_state.h"
 
 namespace relume {
@@ -313,6 +314,19 @@ void run(Call& call) {
   if (__builtin_expect(state.tracing && trace_hook, 0)) trace_hook(call);
 }
 
+namespace {
+
+// Errors of kernels say which op they are of.
+void run_named(Call& call) {
+  try {
+    run(call);
+  } catch (const Error& error) {
+    throw_named(error, call.op.name());
+  }
+}
+
+}  // namespace
+
 Outputs invoke(const Op& op, const Value* values, int count) {
   Arguments arguments(op, values, count);
   Call call(op, arguments.values);
@@ -320,7 +334,7 @@ Outputs invoke(const Op& op, const Value* values, int count) {
     call.outputs.push_back(call.tensor(0));
     call.has_out = call.in_place = true;
   }
-  run(call);
+  run_named(call);
   return std::move(call.outputs);
 }
 
@@ -333,7 +347,7 @@ Outputs invoke_into(const Op& op, const Value* values, int count, const Tensor* 
   Call call(op, arguments.values);
   for (int i = 0; i < out_count; ++i) call.outputs.push_back(out[i]);
   call.has_out = true;
-  run(call);
+  run_named(call);
   return std::move(call.outputs);
 }
 
@@ -345,7 +359,7 @@ Tensor invoke_in_place(const Op& op, const Value* values, int count) {
   Call call(op, arguments.values);
   call.outputs.push_back(call.tensor(0));
   call.has_out = call.in_place = true;
-  run(call);
+  run_named(call);
   return call.outputs[0];
 }
 

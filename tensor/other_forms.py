@@ -63,7 +63,9 @@ def _cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None, **options: Any
 ) -> Any:
     """`cdist(x1, x2, p, compute_mode)`: relume chooses how it computes by itself."""
-    return NotImplemented if options else _ops["cdist"](x1, x2, p)
+    if options or compute_mode is None:
+        return NotImplemented
+    return _ops["cdist"](x1, x2, p)
 
 
 def _scatter(
@@ -79,6 +81,8 @@ def _scatter(
     if (src is None) == (value is None):
         return NotImplemented
     source = value if src is None else src
+    if reduce is None and value is None:
+        return NotImplemented  # what the schema has
     if reduce is None:
         return _ops["scatter"](input, dim, index, source)
     if reduce not in _JOINING:

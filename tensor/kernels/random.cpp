@@ -52,7 +52,7 @@ void uniform(Call& call) {
 void normal(Call& call) {
   check_floating(call);
   double mean = parameter(call, 1), std = parameter(call, 2);
-  check(std >= 0, "normal_ expected std >= 0, got ", std);
+  check(std >= 0, "expected std >= 0, got ", std);
   std *= share_of_deviation(call.tensor(0).dtype());
   fill_input(call, [=](Generator& g, int64_t) { return g.normal(mean, std); });
 }
@@ -121,9 +121,9 @@ void random(Call& call) {
     low = call.has(1) && call.has(2) ? call.integer(1) : 0;
     int64_t high = call.integer(call.has(2) ? 2 : 1);
     constexpr int64_t kExact = int64_t{1} << 53;  // a double holds every integer up to here
-    check(low >= -kExact && high <= kExact, "random_ expected bounds between -2^53 and 2^53, got ",
+    check(low >= -kExact && high <= kExact, "expected bounds between -2^53 and 2^53, got ",
           low, " and ", high);
-    check(low < high, "random_ expected from < to, got from=", low, " and to=", high);
+    check(low < high, "expected from < to, got from=", low, " and to=", high);
     count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   }
   fill_input(call, [=](Generator& g, int64_t) {
@@ -171,10 +171,10 @@ void multinomial_indices(Call& call) {
   int64_t count = call.integer(1);
   bool replacement = call.boolean(2);
   int ndim = probabilities.ndim();
-  check(ndim == 1 || ndim == 2, "multinomial expected probabilities of shape (n,) or (rows, n), got ",
+  check(ndim == 1 || ndim == 2, "multinomial(): expected probabilities of shape (n,) or (rows, n), got ",
         probabilities.shape());
   int64_t categories = probabilities.size(ndim - 1);
-  check(count > 0, "multinomial expected num_samples > 0, got ", count);
+  check(count > 0, "multinomial(): expected num_samples > 0, got ", count);
   check(categories > 0, "multinomial cannot draw from no categories");
   check(replacement || count <= categories, "multinomial cannot draw ", count, " samples from ",
         categories, " categories without replacement; pass replacement=True");

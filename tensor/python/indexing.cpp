@@ -7,6 +7,7 @@
 #include "tensor/python/arguments.h"
 #include "tensor/python/call_op.h"
 #include "tensor/python/creation.h"
+#include "tensor/python/error_names.h"
 #include "tensor/thread_state.h"
 
 namespace relume {
@@ -181,7 +182,7 @@ std::vector<TensorBody*> bodies(const std::vector<Tensor>& tensors) {
 }
 
 PyObject* get_item(PyObject* self, PyObject* key) {
-  return guard([&]() -> PyObject* {
+  PyObject* item = guard([&]() -> PyObject* {
     if (PyLong_CheckExact(key)) {
       const Value values[] = {Value(unwrap(self)), Value(0), Value(integer_of(key))};
       return call_op(ops::select.get(), values, 3);
@@ -199,6 +200,8 @@ PyObject* get_item(PyObject* self, PyObject* key) {
     }
     return wrap(std::move(selection.view));
   });
+  if (!item) name_called_function("");  // who writes t[7] calls no select()
+  return item;
 }
 
 void assign(const Tensor& tensor, PyObject* key, PyObject* value) {
@@ -232,10 +235,12 @@ void assign(const Tensor& tensor, PyObject* key, PyObject* value) {
 }
 
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
-  return guard_status([&] {
+  const int status = guard_status([&] {
     check<TypeError>(value != nullptr, "elements of a tensor cannot be deleted");
     assign(unwrap_tensor(self), key, value);
   });
+  if (status < 0) name_called_function("");
+  return status;
 }
 
 Py_ssize_t length(PyObject* self) {

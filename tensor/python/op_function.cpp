@@ -11,6 +11,7 @@
 #include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/call_op.h"
+#include "tensor/python/error_names.h"
 #include "tensor/python/named_results.h"
 #include "tensor/random.h"
 
@@ -259,23 +260,9 @@ PyObject* call_other_form(const OpFunctionObject* self, PyObject* const* argumen
   return result.ptr() == Py_NotImplemented ? nullptr : result.release().ptr();
 }
 
-// A message of an op inside of the called one ("conv2d: ...") gets the name that was called.
-void name_called_function(const OpFunctionObject* self) {
-  PyObject *type, *text, *traceback;
-  PyErr_Fetch(&type, &text, &traceback);
-  const char* before = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-  if (before) {
-    const std::string_view all(before);
-    const std::string_view word = all.substr(0, all.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
-    const std::string_view rest = all.substr(word.size());
-    const std::string& op = self->op->name();
-    const std::string called = op == self->name_text ? public_name(*self->op) : self->name_text;
-    const bool names_op = (rest.substr(0, 1) == ":" || rest.substr(0, 2) == "()") && find_op(word);
-    if (names_op && word != called) {
-      Py_SETREF(text, PyUnicode_FromString(message(called, rest).c_str()));
-    }
-  }
-  PyErr_Restore(type, text, traceback);
+// The name that was called: that of users for the op itself, of the form otherwise.
+std::string_view called_name(const OpFunctionObject* self) {
+  return self->op->name() == self->name_text ? std::string_view(public_name(*self->op)) : self->name_text;
 }
 
 PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t count_and_flag,
@@ -305,7 +292,7 @@ PyObject* call_op_function(PyObject* object, PyObject* const* arguments, size_t 
     Py_INCREF(arguments[0]);
     return arguments[0];
   });
-  if (!result) name_called_function(self);
+  if (!result) name_called_function(called_name(self));
   return result;
 }
 

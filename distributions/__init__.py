@@ -8,7 +8,7 @@ tensor([-0.9189, -1.4189])
 tensor(0.3181)
 """
 
-from relume.distributions import constraints
+from relume.distributions import constraints, kl_of_families
 from relume.distributions.bernoulli import Bernoulli, Geometric
 from relume.distributions.beta import Beta, Dirichlet
 from relume.distributions.categorical import (
@@ -59,6 +59,8 @@ from relume.distributions.transforms_of_vectors import (
 )
 from relume.distributions.unit_interval import ContinuousBernoulli, Kumaraswamy
 from relume.distributions.von_mises import VonMises
+
+kl_of_families.install()
 
 __all__ = [
     "AbsTransform",

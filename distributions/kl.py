@@ -14,12 +14,13 @@ from relume.distributions.categorical import Categorical, CategoryDistribution, 
 from relume.distributions.combined import Independent, TransformedDistribution
 from relume.distributions.counts import Binomial, Poisson
 from relume.distributions.distribution import Distribution
-from relume.distributions.exponential import Exponential, Pareto
-from relume.distributions.gamma import Gamma
-from relume.distributions.location_scale import Cauchy, Gumbel, Laplace, Uniform
-from relume.distributions.multivariate_normal import MultivariateNormal
+from relume.distributions.exponential import Exponential, Pareto, Weibull
+from relume.distributions.gamma import Gamma, InverseGamma
+from relume.distributions.location_scale import Cauchy, Gumbel, HalfCauchy, Laplace, Uniform
+from relume.distributions.multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
 from relume.distributions.normal import HalfNormal, LogNormal, Normal
 from relume.distributions.parameters import EULER, sum_last
+from relume.distributions.random_matrices import Wishart
 
 Divergence = Callable[[Any, Any], Tensor]
 _TABLE: dict[tuple[type, type], Divergence] = {}
@@ -89,17 +90,41 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor
     return q.log_determinant() - p.log_determinant() + 0.5 * (trace + distance - size)
 
 
+def _with_factor(p: Any) -> MultivariateNormal:
+    return MultivariateNormal(p.loc, scale_tril=p.scale_tril, validate_args=False)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _low_rank_normal(p: Any, q: Any) -> Tensor:
+    return _multivariate_normal(_with_factor(p), _with_factor(q))
+
+
+@register_kl(Wishart, Wishart)
+def _wishart(p: Wishart, q: Wishart) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(f"the matrices differ in size: {p.event_shape} and {q.event_shape}")
+    size = p.event_shape[0]
+    batch = rl.broadcast_shapes(p.batch_shape, q.batch_shape)
+    scales = [d.scale_tril.expand((*batch, size, size)) for d in (p, q)]
+    trace = rl.linalg.solve_triangular(scales[1], scales[0], upper=False).square().sum((-2, -1))
+    logs = [rl.log(scale.diagonal(0, -2, -1)).sum(-1) for scale in scales]
+    places = rl.arange(size, dtype=p.df.dtype)
+    digammas = rl.digamma((p.df.unsqueeze(-1) - places) / 2).sum(-1)
+    return (
+        q.df * (logs[1] - logs[0])
+        + 0.5 * p.df * (trace - size)
+        + rl.mvlgamma(q.df / 2, size)
+        - rl.mvlgamma(p.df / 2, size)
+        + 0.5 * (p.df - q.df) * digammas
+    )
+
+
 @register_kl(Uniform, Uniform)
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
     inside = (q.low <= p.low) & (q.high >= p.high)
     return rl.where(inside, rl.log((q.high - q.low) / (p.high - p.low)), math.inf)
-
-
-@register_kl(Uniform, Normal)
-def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
-    width = p.high - p.low
-    squares = (width.square() / 12 + (p.mean - q.loc).square()) / q.variance
-    return 0.5 * (math.log(2 * math.pi) + squares) + rl.log(q.scale) - rl.log(width)
 
 
 @register_kl(Laplace, Laplace)
@@ -113,6 +138,11 @@ def _laplace(p: Laplace, q: Laplace) -> Tensor:
 def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
     wide = (p.scale + q.scale).square() + (p.loc - q.loc).square()
     return rl.log(wide) - rl.log(4 * p.scale * q.scale)
+
+
+@register_kl(HalfCauchy, HalfCauchy)
+def _half_cauchy(p: HalfCauchy, q: HalfCauchy) -> Tensor:
+    return 2 * rl.log(p.scale + q.scale) - rl.log(4 * p.scale * q.scale)
 
 
 @register_kl(Gumbel, Gumbel)
@@ -143,6 +173,21 @@ def _gamma(p: Gamma, q: Gamma) -> Tensor:
     a, b = p.concentration, q.concentration
     shapes = (a - b) * rl.digamma(a) + rl.lgamma(b) - rl.lgamma(a)
     return shapes + b * rl.log(p.rate / q.rate) + a * (q.rate / p.rate - 1)
+
+
+@register_kl(InverseGamma, InverseGamma)
+def _inverse_gamma(p: InverseGamma, q: InverseGamma) -> Tensor:
+    return _gamma(p._inverse, q._inverse)
+
+
+@register_kl(Weibull, Weibull)
+def _weibull(p: Weibull, q: Weibull) -> Tensor:
+    """Bauckhage (2013)."""
+    k, j = p.concentration, q.concentration
+    mean_log = rl.log(p.scale) - EULER / k
+    power = rl.exp(j * rl.log(p.scale / q.scale) + rl.lgamma(j / k + 1))
+    constants = rl.log(k / j) - k * rl.log(p.scale) + j * rl.log(q.scale)
+    return constants + (k - j) * mean_log + power - 1
 
 
 @register_kl(Pareto, Pareto)

@@ -31,6 +31,47 @@ CONTINUOUS = {
     "exponential_gamma": ((d.Exponential(scalar(1.3)), d.Gamma(scalar(1.7), 0.9)), (1e-12, 40)),
     "gamma_exponential": ((d.Gamma(scalar(1.7), 0.9), d.Exponential(scalar(1.3))), (1e-12, 50)),
     "beta": (pair(d.Beta, (2.3, 1.2), (1.7, 1.8)), (1e-9, 1 - 1e-9)),
+    "inverse_gamma": (pair(d.InverseGamma, (5.3, 1.2), (4.7, 0.8)), (1e-3, 60)),
+    "weibull": (pair(d.Weibull, (1.3, 1.2), (0.8, 1.7)), (1e-9, 30)),
+    "continuous_bernoulli": (pair(d.ContinuousBernoulli, (0.3,), (0.8,)), (0, 1)),
+}
+_FAMILIES = {
+    "beta": (d.Beta(scalar(2.3), 1.2), (1e-9, 1 - 1e-9)),
+    "continuous_bernoulli": (d.ContinuousBernoulli(scalar(0.3)), (0, 1)),
+    "exponential": (d.Exponential(scalar(1.3)), (0, 40)),
+    "gamma": (d.Gamma(scalar(2.3), 1.4), (1e-12, 50)),
+    "gumbel": (d.Gumbel(scalar(0.3), 1.2), (-8, 45)),
+    "laplace": (d.Laplace(scalar(0.3), 0.7), (-25, 25)),
+    "normal": (d.Normal(scalar(0.3), 1.2), (-15, 15)),
+    "pareto": (d.Pareto(scalar(0.7), 9.0), (0.7, 60)),
+    "uniform": (d.Uniform(scalar(0.1), 0.9), (0.1, 0.9 - 1e-12)),
+}
+_WIDER = {
+    "beta": d.Beta(scalar(1.4), 1.9),
+    "continuous_bernoulli": d.ContinuousBernoulli(scalar(0.6)),
+    "exponential": d.Exponential(scalar(0.8)),
+    "gamma": d.Gamma(scalar(1.7), 0.9),
+    "gumbel": d.Gumbel(scalar(-0.3), 1.5),
+    "laplace": d.Laplace(scalar(-0.4), 1.1),
+    "normal": d.Normal(scalar(-0.4), 1.5),
+    "pareto": d.Pareto(scalar(0.05), 1.5),
+    "uniform": d.Uniform(scalar(-0.2), 1.3),
+}
+_BETWEEN = {
+    "beta": "continuous_bernoulli exponential gamma normal uniform",
+    "continuous_bernoulli": "exponential normal uniform",
+    "exponential": "gumbel normal",
+    "gamma": "gumbel normal",
+    "gumbel": "normal",
+    "laplace": "normal",
+    "normal": "gumbel laplace",
+    "pareto": "exponential gamma normal",
+    "uniform": "beta continuous_bernoulli exponential gamma gumbel normal pareto",
+}
+CONTINUOUS |= {
+    f"{p} to {q}": ((_FAMILIES[p][0], _WIDER[q]), _FAMILIES[p][1])
+    for p, others in _BETWEEN.items()
+    for q in others.split()
 }
 
 
@@ -101,10 +142,57 @@ def test_independent_sums():
 def test_outside_of_the_support_is_infinite():
     assert d.kl_divergence(d.Uniform(0.0, 2.0), d.Uniform(0.0, 1.0)).item() == math.inf
 
+    assert d.kl_divergence(d.Uniform(-1.0, 2.0), d.Exponential(1.0)).item() == math.inf
+    assert d.kl_divergence(d.Uniform(0.1, 2.0), d.Pareto(0.5, 1.0)).item() == math.inf
+    wide = d.kl_divergence(d.Normal(rl.zeros(3, 1), 1.0), d.Gamma(rl.ones(2), 1.0))
+    assert wide.shape == (3, 2)
+    assert (wide == math.inf).all()
+    assert d.kl_divergence(d.Poisson(1.0), d.Bernoulli(0.5)).item() == math.inf
+
+
+def test_bernoulli_to_poisson_is_a_sum_of_two():
+    p, q = d.Bernoulli(scalar(0.3)), d.Poisson(scalar(0.8))
+    x = rl.tensor([0.0, 1.0], dtype=rl.float64)
+    expected = (p.log_prob(x).exp() * (p.log_prob(x) - q.log_prob(x))).sum()
+    assert d.kl_divergence(p, q).item() == pytest.approx(expected.item())
+
+
+def test_half_cauchy_is_a_folded_cauchy():
+    p, q = (d.Cauchy(scalar(0.0), scalar(s)) for s in (1.0, 3.0))
+    folded = (d.HalfCauchy(scalar(s)) for s in (1.0, 3.0))
+    assert d.kl_divergence(*folded).item() == pytest.approx(d.kl_divergence(p, q).item())
+
+
+def test_low_rank_normal_is_a_multivariate_normal():
+    wide = rl.tensor([[1.0], [0.5], [-2.0]], dtype=rl.float64)
+    low = d.LowRankMultivariateNormal(rl.zeros(3, dtype=rl.float64), wide, rl.ones(3).double())
+    same = d.MultivariateNormal(low.loc, low.covariance_matrix)
+    other = d.MultivariateNormal(rl.ones(3, dtype=rl.float64), rl.eye(3).double() * 2)
+    expected = d.kl_divergence(same, other).item()
+    assert d.kl_divergence(low, other).item() == pytest.approx(expected)
+    assert d.kl_divergence(low, same).item() == pytest.approx(0, abs=1e-12)
+    assert d.kl_divergence(other, low).item() == pytest.approx(d.kl_divergence(other, same).item())
+
+
+def test_wishart_of_one_dimension_is_gamma():
+    """A 1 x 1 matrix of variance s and df degrees of freedom: Gamma(df / 2, 1 / (2 s))."""
+    parts = [(4.0, 1.5), (6.5, 0.7)]
+    p, q = (d.Wishart(scalar(df), rl.tensor([[s]], dtype=rl.float64)) for df, s in parts)
+    x, y = (d.Gamma(scalar(df / 2), 1 / (2 * s)) for df, s in parts)
+    assert d.kl_divergence(p, q).item() == pytest.approx(d.kl_divergence(x, y).item())
+
+
+def test_wishart_of_a_diagonal_with_the_same_freedom():
+    """df / 2 * (tr(V) - log|V| - size) against the identity."""
+    p = d.Wishart(scalar(5.0), rl.diag(rl.tensor([2.0, 0.5, 3.0], dtype=rl.float64)))
+    q = d.Wishart(scalar(5.0), rl.eye(3, dtype=rl.float64))
+    expected = 5 / 2 * (5.5 - math.log(3.0) - 3)
+    assert d.kl_divergence(p, q).item() == pytest.approx(expected)
+
 
 def test_unknown_pairs_say_what_to_do():
     with pytest.raises(NotImplementedError, match="register_kl"):
-        d.kl_divergence(d.Normal(0.0, 1.0), d.Gamma(1.0, 1.0))
+        d.kl_divergence(d.Cauchy(0.0, 1.0), d.Gamma(1.0, 1.0))
 
 
 def test_own_divergences_can_be_registered():

@@ -122,7 +122,7 @@ class LBFGS(Optimizer):
             state["prev_flat_grad"], state["prev_loss"] = gradient, loss
             length = group["lr"]
             if state["n_iter"] == 1:
-                length *= min(1.0, 1.0 / gradient.abs().sum().item())
+                length = length * min(1.0, 1.0 / gradient.abs().sum().item())
             slope = gradient.dot(direction).item()
             state["d"], state["t"] = direction, length
             if slope > -group["tolerance_change"]:

@@ -311,3 +311,17 @@ def test_sparse_adam_changes_the_rows_that_have_a_gradient(maximize):
             optimizer.step()
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
     np.testing.assert_array_equal(ours.detach()[[1, 3]].numpy(), start[[1, 3]])
+
+
+def test_lbfgs_leaves_a_tensor_of_a_rate_as_it_is():
+    rates, ends = [], []
+    for lib in (rl, torch):
+        rate = lib.tensor(0.5, dtype=lib.float64)
+        run = Run(lib, "LBFGS", {"lr": rate, "max_iter": 3})
+        for _ in range(3):
+            run.step()
+        rates.append(rate.item())
+        ends.append([p.detach().numpy() for p in run.parameters])
+    assert rates == [0.5, 0.5]
+    for mine, theirs in zip(*ends, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6)

@@ -65,9 +65,11 @@ const DeriveWriting derive_put{
             {2, saves(1), [](Backward& b) { return ops::reshape(take(b.grad(), b.in(1)), b.shape(2)); }}}};
 
 const DeriveWriting derive_masked_scatter{
-    "masked_scatter", {{0, saves(1), [](Backward& b) { return masked_fill(b.grad(), b.in(1), 0); }},
+    "masked_scatter", {{0, saves(1), [](Backward& b) {
+                          return ops::sum_to(masked_fill(b.grad(), b.in(1), 0), b.shape(0));
+                        }},
                        {2, saves(1), [](Backward& b) {
-                          const Tensor mask = ops::expand(b.in(1), b.shape(0));
+                          const Tensor mask = ops::expand(b.in(1), b.grad().shape());
                           const Tensor used = masked_select(b.grad(), mask);
                           const int64_t size = product(b.shape(2));
                           const Tensor all = slice_backward(used, IntSpan{size}, 0, 0, used.numel(), 1);

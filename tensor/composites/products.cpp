@@ -56,8 +56,17 @@ Tensor contract(const Call& call, const Tensor& a, const Tensor& b, IntSpan a_di
   return ops::reshape(ops::matmul(left, right), concatenated(a_free, b_free));
 }
 
+// A dimension of size 1 meets one of another size as if it were repeated.
 void tensordot_cpu(Call& call) {
-  call.set_output(0, contract(call, call.tensor(0), call.tensor(1), call.integers(2), call.integers(3)));
+  Tensor a = call.tensor(0), b = call.tensor(1);
+  const IntSpan a_dims = call.integers(2), b_dims = call.integers(3);
+  for (int i = 0; i < std::min(a_dims.count, b_dims.count); ++i) {
+    const int a_dim = wrap_dim(a_dims[i], a.ndim()), b_dim = wrap_dim(b_dims[i], b.ndim());
+    if (a.size(a_dim) == b.size(b_dim)) continue;
+    if (a.size(a_dim) == 1) b = ops::sum(b, IntSpan{b_dim}, true);
+    else if (b.size(b_dim) == 1) a = ops::sum(a, IntSpan{a_dim}, true);
+  }
+  call.set_output(0, contract(call, a, b, a_dims, b_dims));
 }
 
 void inner_cpu(Call& call) {

@@ -65,6 +65,14 @@ struct DimIndex {
   int64_t stride, size;
 };
 
+// A mask has the shape of what it covers. As in NumPy one without elements may be smaller: it selects nothing.
+bool fits_mask(IntSpan mask, IntSpan covered) {
+  for (int i = 0; i < mask.count; ++i) {
+    if (mask[i] != covered[i] && mask[i] != 0) return false;
+  }
+  return true;
+}
+
 // Masks become the places that they select; integers are checked.
 std::vector<DimIndex> resolve_indices(const Call& call, int argument, const Tensor& input) {
   const int ndim = input.ndim();
@@ -88,7 +96,7 @@ std::vector<DimIndex> resolve_indices(const Call& call, int argument, const Tens
       resolved.push_back({0, full({item_as_int(index) != 0}, 0, DType::int64), 0, 0});
     } else {
       const IntSpan covered(input.shape().values + dim, consumed);
-      check<IndexError>(index.shape() == covered, "a mask of shape ", index.shape(),
+      check<IndexError>(fits_mask(index.shape(), covered), "a mask of shape ", index.shape(),
                         " does not fit dimensions of shape ", covered);
       const IntSpan strides(input.strides().values + dim, consumed);
       resolved.push_back({dims, nonzero_places(index, strides), 1, 0});

@@ -12,6 +12,10 @@ Tensor as_dtype(const Tensor& tensor, DType dtype) {
   return converted;
 }
 
+Tensor at_least_1d(const Tensor& tensor) {
+  return tensor.ndim() == 0 ? view_of(tensor, 0, IntSpan{1}, IntSpan{1}) : tensor;
+}
+
 Tensor vector_index(const Call& call, int argument) {
   const Tensor index = call.tensor(argument);
   check(index.ndim() <= 1, call.op.name(), ": index must have 1 dimension, not shape ", index.shape());
@@ -19,7 +23,8 @@ Tensor vector_index(const Call& call, int argument) {
 }
 
 Tensor gather_index(const Call& call, int argument, IntSpan shape, int dim) {
-  const Tensor index = call.tensor(argument);
+  const Tensor given = call.tensor(argument);
+  const Tensor index = shape.count == 1 ? at_least_1d(given) : given;
   bool fits = index.ndim() == shape.count || index.numel() == 0;
   for (int i = 0; fits && index.numel() > 0 && i < shape.count; ++i) fits = i == dim || index.size(i) <= shape[i];
   check(fits, call.op.name(), ": index has shape ", index.shape(), ", it must fit into the tensor's shape ", shape,
@@ -36,7 +41,9 @@ Tensor source_part(const Call& call, const Tensor& source, const Tensor& index, 
   return as_dtype(view_of(source, 0, index.shape(), source.strides()), dtype);
 }
 
-WrittenTensor::WrittenTensor(Call& call) {
+WrittenTensor::WrittenTensor(Call& call) : WrittenTensor(call, call.tensor(0).shape()) {}
+
+WrittenTensor::WrittenTensor(Call& call, IntSpan shape) {
   if (call.in_place) {  // not argument 0: the tape may have put a copy of it there
     output_ = call.outputs[0];
     check_writable(output_, call.op.name());
@@ -44,9 +51,9 @@ WrittenTensor::WrittenTensor(Call& call) {
     return;
   }
   const Tensor input = call.tensor(0);
-  output_ = call.output(0, input.shape(), input.dtype());
+  output_ = call.output(0, shape, input.dtype());
   dense_ = output_.is_contiguous() ? output_ : empty_like(output_);
-  copy(dense_, input);
+  copy(dense_, expand_view(input, shape));
 }
 
 void WrittenTensor::finish() const {

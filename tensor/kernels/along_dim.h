@@ -21,11 +21,14 @@ struct Around {
 // A row-major copy in another type; the tensor itself where nothing needs to change.
 Tensor as_dtype(const Tensor& tensor, DType dtype);
 
+// A 0-d tensor seen as a vector of one element; others as they are.
+Tensor at_least_1d(const Tensor& tensor);
+
 // An argument that indexes one dimension: at most 1-d; not checked for range.
 Tensor vector_index(const Call& call, int argument);
 
 // An index tensor for gather and scatter on a tensor of `shape`: row-major int64, of a shape that fits
-// but along `dim`; not checked for range.
+// but along `dim` (a 0-d one into a vector as well); not checked for range.
 Tensor gather_index(const Call& call, int argument, IntSpan shape, int dim);
 
 // The part of `source` that an index tensor of another shape uses, row-major.
@@ -36,6 +39,7 @@ Tensor source_part(const Call& call, const Tensor& source, const Tensor& index, 
 class WrittenTensor {
  public:
   explicit WrittenTensor(Call& call);
+  WrittenTensor(Call& call, IntSpan shape);  // the input is repeated to fill the shape
   const Tensor& operator*() const { return dense_; }
   const Tensor* operator->() const { return &dense_; }
   void finish() const;

@@ -1,5 +1,6 @@
 // Average pooling with sliding and adaptive windows, and its adjoints.
 #include "tensor/kernels/pooling.h"
+#include "tensor/ops.h"
 
 namespace relume {
 namespace {
@@ -8,8 +9,18 @@ constexpr PoolingSettings kSettings1d{1, -1, 4, 5, -1};  // 1-D pooling has no d
 constexpr PoolingSettings kSettings{1, -1, 4, 5, 6};
 constexpr PoolingSettings kAdjointSettings{2, -1, 5, 6, 7};
 
+// Means of integers are whole: their fraction is dropped.
+void pool_integers(Call& call) {
+  const Tensor input = ops::to_dtype(call.tensor(0), DType::float64);
+  std::vector<Value> values(call.arguments, call.arguments + call.op.schema.arguments.size());
+  values[0] = Value(input);
+  const Tensor means = std::move(invoke(call.op, values.data(), static_cast<int>(values.size()))[0]);
+  call.set_output(0, ops::to_dtype(means, call.tensor(0).dtype()));
+}
+
 template <int dims>
 void avg_pool_cpu(Call& call) {
+  if (is_integer(call.tensor(0).dtype())) return pool_integers(call);
   const Volumes volumes(call, 0, dims);
   pool_mean(call, volumes, sliding_windows(call, volumes, dims == 1 ? kSettings1d : kSettings));
 }

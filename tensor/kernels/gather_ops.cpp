@@ -144,10 +144,10 @@ bool gather_row(T* to, const T* from, const IndexRows& rows, int64_t begin, int6
 }
 
 void gather_cpu(Call& call) {
-  const Tensor input = contiguous_copy_if_needed(call.tensor(0));
+  const Tensor input = at_least_1d(contiguous_copy_if_needed(call.tensor(0)));
   const int dim = wrap_dim(call.integer(1), input.ndim());
   const Tensor index = gather_index(call, 2, input.shape(), dim);
-  const DenseOutput output(call.output(0, index.shape(), input.dtype()));
+  const DenseOutput output(call.output(0, call.tensor(2).shape(), input.dtype()));
   const IndexRows rows(index, input.shape(), dim);
   std::atomic<bool> good{true};
   visit_size(input.dtype(), [&](auto example) {

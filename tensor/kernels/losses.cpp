@@ -109,10 +109,11 @@ void binary_cross_entropy_with_logits_cpu(Call& call) {
   call.set_output(0, reduced_loss(call, 4, weighted_loss(call, 2, loss)));
 }
 
-// target * log(target), 0 at 0.
+// target * log(target), 0 at 0; NaN below, where there is no logarithm.
 Tensor times_own_logarithm(const Tensor& target) {
   const Tensor positive = ops::gt(target, 0);
-  return ops::where(positive, target * ops::log(ops::where(positive, target, 1)), 0);
+  const Tensor product = target * ops::log(ops::where(positive, target, 1));
+  return ops::where(positive, product, ops::where(ops::eq(target, 0), 0, std::nan("")));
 }
 
 void kl_div_cpu(Call& call) {
@@ -121,8 +122,8 @@ void kl_div_cpu(Call& call) {
   const Tensor loss = log_target ? ops::exp(target) * (target - input)
                                  : times_own_logarithm(target) - target * input;
   if (std::strcmp(call.text(2), "batchmean") == 0) {
-    check(loss.ndim() > 0, "kl_div(): reduction 'batchmean' needs a batch, but the input is 0-d");
-    return call.set_output(0, ops::sum(loss) / static_cast<double>(loss.size(0)));
+    const double batch = loss.ndim() > 0 ? static_cast<double>(loss.size(0)) : 1;
+    return call.set_output(0, ops::sum(loss) / batch);
   }
   call.set_output(0, reduced_loss(call, 2, loss));
 }

@@ -22,14 +22,15 @@ struct Scores {
   bool batched;
 
   Scores(const Call& call, const Tensor& given) {
-    check(given.ndim() == 1 || given.ndim() == 2, call.op.name(),
-          "(): the input must have shape (N, C) or (C), not ", given.shape());
+    check(given.ndim() <= 2, call.op.name(), "(): the input must have shape (N, C) or (C), not ", given.shape());
     batched = given.ndim() == 2;
-    input = batched ? given : ops::unsqueeze(given, 0);
+    input = as_batch(given);
     batch = input.size(0);
     classes = input.size(1);
     check(classes > 0, call.op.name(), "(): there must be at least one class");
   }
+  // (classes) as (1, classes); a single score, 0-d, is of one class.
+  static Tensor as_batch(const Tensor& line) { return line.ndim() == 2 ? line : ops::reshape(line, IntSpan({1, -1})); }
   // A loss for every line; 0-d for a single line.
   Tensor per_line(const Tensor& losses) const { return batched ? losses : ops::select(losses, 0, 0); }
 };
@@ -103,7 +104,7 @@ void multilabel_margin_loss_cpu(Call& call) {
   check(input.shape() == given.shape(), "multilabel_margin_loss(): input and target must have one shape, not ",
         input.shape(), " and ", given.shape());
   const Scores scores(call, input);
-  const Tensor target = scores.batched ? given : ops::unsqueeze(given, 0);
+  const Tensor target = Scores::as_batch(given);
   const Tensor mask = label_mask(target, scores.classes);
   const Tensor labels = ops::where(mask, target, 0), is_label = as_input(mask, input);
   const Tensor count = OpFunction{"scatter_add"}(ops::zeros_like(is_label), 1, labels, is_label);

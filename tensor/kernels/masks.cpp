@@ -97,13 +97,15 @@ void masked_select_backward_cpu(Call& call) {
 void masked_scatter_cpu(Call& call) {
   const Tensor input = call.tensor(0);
   check_mask(call, call.tensor(1));
-  const Tensor mask = contiguous_copy_if_needed(apart(call, expand_view(call.tensor(1), input.shape())));
+  const std::vector<int64_t> shape =
+      call.in_place ? input.shape().vector() : broadcast_shapes(input.shape(), call.tensor(1).shape());
+  const Tensor mask = contiguous_copy_if_needed(apart(call, expand_view(call.tensor(1), shape)));
   const Tensor source = as_dtype(apart(call, call.tensor(2)), input.dtype());
   const uint8_t* selected = mask.data_as<uint8_t>();
   const int64_t wanted = mask.numel() - std::count(selected, selected + mask.numel(), uint8_t{0});
   check(wanted <= source.numel(), call.op.name(), ": the mask selects ", wanted, " elements, but source has only ",
         source.numel());
-  const WrittenTensor output(call);
+  const WrittenTensor output(call, shape);
   if (wanted == 0) return output.finish();
   visit_size(input.dtype(), [&](auto example) {
     using T = decltype(example);
@@ -132,7 +134,8 @@ const Register register_masked_select_backward{
     masked_select_backward_cpu};
 const RegisterWriting register_masked_scatter{
     "masked_scatter(Tensor input, Tensor mask, Tensor source) -> Tensor",
-    "A copy with the first elements of `source` written, in order, where the mask is true.", masked_scatter_cpu};
+    "A copy, as large as input and mask together, with the first elements of `source` written, in order, where the "
+    "mask is true.", masked_scatter_cpu};
 
 }  // namespace
 }  // namespace relume

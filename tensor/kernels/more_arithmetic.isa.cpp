@@ -78,6 +78,26 @@ struct NextAfter {
     return static_cast<T>(__builtin_nextafter(a, b));
   }
 };
+// The same among the numbers of a 16-bit type.
+template <class Small>
+struct NextAfterOf {
+  float operator()(float a, float b) const {
+    if (a != a || b != b) return a + b;
+    if (a == b) return b;
+    Small next(a);
+    if (a == 0) {
+      next.bits = b > 0 ? 0x0001 : 0x8001;
+    } else {
+      next.bits += (a < b) == (a > 0) ? 1 : -1;
+    }
+    return next;
+  }
+};
+template <class Small>
+void fill_nextafter_of(LoopTable& table) {
+  table.loops[static_cast<int>(Function::nextafter)][static_cast<int>(DTypeOf<Small>::value)] =
+      binary_loop<NextAfterOf<Small>, Small, Small>;
+}
 template <class T>
 struct CopySign {
   T operator()(T a, T b) const { return static_cast<T>(__builtin_copysign(a, b)); }
@@ -256,6 +276,10 @@ void add_more_arithmetic_loops(LoopTable& table) {
   fill<Hypot, 2>(table, Function::hypot, FloatingTypes{});
   fill<Ldexp, 2>(table, Function::ldexp, BaselineFloats{});
   fill<NextAfter, 2>(table, Function::nextafter, std::conditional_t<kIsBaseline, WideFloats, Types<>>{});
+  if constexpr (kIsBaseline) {
+    fill_nextafter_of<Half>(table);
+    fill_nextafter_of<BFloat16>(table);
+  }
   fill<CopySign, 2>(table, Function::copysign, FloatingTypes{});
   fill<Heaviside, 2>(table, Function::heaviside, NumberTypes{});
   fill<XLogY, 2>(table, Function::xlogy, FloatingTypes{});

@@ -149,9 +149,9 @@ void batch_norm_cpu(Call& call) {
   const bool training = call.boolean(5);
   const double epsilon = call.real(7);
   Statistics statistics;
-  if (training) {
-    check(channels.count() > 0,
-          "batch_norm: there are no values to take statistics of; the input has shape ", shape);
+  if (training && channels.count() == 0) {  // an empty batch changes nothing
+    statistics = {std::vector<double>(count), std::vector<double>(count)};
+  } else if (training) {
     statistics = wide == DType::float64 ? batch_statistics(channels, input.data_as<const double>())
                                         : batch_statistics(channels, input.data_as<const float>());
     const double n = static_cast<double>(channels.count());

@@ -229,10 +229,11 @@ void gather_backward_cpu(Call& call) {
   const Tensor grad = call.tensor(0);
   const IntSpan shape = call.integers(1);
   const int dim = wrap_dim(call.integer(2), shape.count);
-  const Tensor index = gather_index(call, 3, shape, dim);
   const DenseOutput output(call.output(0, shape, grad.dtype()));
-  fill(*output, 0);
-  scatter_add_into(*output, dim, index, contiguous_copy_if_needed(grad));
+  const Tensor target = at_least_1d(*output);
+  const Tensor index = gather_index(call, 3, target.shape(), dim);
+  fill(target, 0);
+  scatter_add_into(target, dim, index, contiguous_copy_if_needed(grad));
   output.write_back();
 }
 

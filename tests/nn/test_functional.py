@@ -170,3 +170,18 @@ def test_batch_norm_loads_a_checkpoint_of_before_batches_were_counted():
     del state["num_batches_tracked"]
     assert str(layer.load_state_dict(state)) == "<All keys matched successfully>"
     assert layer.num_batches_tracked.item() == 0
+
+
+def test_kl_div_has_no_logarithm_of_negative_targets():
+    inputs, targets = rl.tensor([-1.0, -1.0, -1.0]), rl.tensor([0.5, 0.0, -0.5])
+    losses = F.kl_div(inputs, targets, reduction="none").tolist()
+    assert losses[:2] == [pytest.approx(0.5 * np.log(0.5) + 0.5), 0.0]
+    assert np.isnan(losses[2])
+
+
+def test_a_single_number_is_a_batch_of_its_own():
+    x, label = rl.tensor(0.3), rl.tensor(0)
+    assert F.multi_margin_loss(x, label).item() == 0.0
+    assert F.multilabel_margin_loss(x, label).item() == 0.0
+    one = F.kl_div(rl.tensor(-1.0), rl.tensor(0.5), reduction="batchmean")
+    assert one.item() == pytest.approx(0.5 * np.log(0.5) + 0.5)

@@ -239,6 +239,13 @@ def test_tensordot(dims):
     np.testing.assert_allclose(result.numpy(), np.tensordot(a, b, dims), atol=1e-12)
 
 
+def test_tensordot_repeats_dimensions_of_size_1():
+    a, b = rl.randn(2, 1, 3, dtype=rl.float64), rl.randn(4, 2, 3, dtype=rl.float64)
+    result = rl.tensordot(a, b, dims=([1, 2], [0, 2]))
+    expected = np.einsum("axk,bck->ac", a.numpy(), b.numpy())
+    np.testing.assert_allclose(result.numpy(), expected)
+
+
 @pytest.mark.parametrize(
     ("name", "shapes"),
     [

@@ -84,8 +84,6 @@ def test_batch_norm_refuses_what_does_not_fit():
         rl.batch_norm(x, three, None, None, None, True, 0.1, 1e-5)
     with pytest.raises(ValueError, match="running_mean and running_var are needed"):
         rl.batch_norm(x, None, None, None, None, False, 0.1, 1e-5)
-    with pytest.raises(ValueError, match="no values"):
-        rl.batch_norm(rl.zeros([0, 4]), None, None, None, None, True, 0.1, 1e-5)
     with pytest.raises(ValueError, match="batch, channels"):
         rl.batch_norm(three, None, None, None, None, True, 0.1, 1e-5)
 
@@ -160,3 +158,13 @@ def test_rms_norm_of_short_floats_whose_squares_do_not_fit(kind):
     result = rl.nn.functional.rms_norm(x, (2,))
     assert result.dtype is kind
     np.testing.assert_allclose(result.float(), expected, rtol=1e-2)
+
+
+def test_batch_norm_of_an_empty_batch_changes_nothing():
+    layer = rl.nn.BatchNorm2d(3)
+    x = rl.zeros(0, 3, 2, 2, requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert y.shape == x.grad.shape == (0, 3, 2, 2)
+    assert layer.running_mean.tolist() == layer.weight.grad.tolist() == [0, 0, 0]
+    assert layer.running_var.tolist() == [1, 1, 1]

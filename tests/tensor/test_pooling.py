@@ -114,4 +114,13 @@ def test_mistakes_say_what_was_expected():
     with pytest.raises(ValueError, match="must have shape"):
         rl.avg_pool2d(rl.zeros([4, 4]), 2)
     with pytest.raises(TypeError, match="floating-point"):
-        rl.avg_pool2d(rl.zeros([1, 4, 4], dtype=rl.int32), 2)
+        rl.avg_pool2d(rl.zeros([1, 4, 4], dtype=rl.bool_), 2)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+def test_means_of_integers_drop_their_fraction(dtype):
+    x = np.arange(-12, 12, dtype=dtype).reshape(1, 4, 6)
+    means = rl.avg_pool2d(rl.from_numpy(x), (2, 3))
+    sums = x.reshape(1, 2, 2, 2, 3).sum((2, 4))
+    np.testing.assert_array_equal(means.numpy(), np.trunc(sums / 6))
+    assert means.numpy().dtype == dtype

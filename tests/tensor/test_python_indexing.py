@@ -121,6 +121,25 @@ def test_bool_key_adds_a_dimension():
     assert t[True].shape == (1, 3) and t[False].shape == (0, 3)
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (0, 0)])
+def test_a_mask_without_elements_selects_nothing(shape):
+    """It may be smaller than what it covers, as in NumPy."""
+    array, mask = np.ones((3, 4)), np.zeros(shape, dtype=bool)
+    t = rl.tensor(array)
+    assert t[rl.tensor(mask)].shape == array[mask].shape
+    t[rl.tensor(mask)] = 5
+    assert t.sum() == 12
+    with pytest.raises(IndexError, match="mask"):
+        t[rl.zeros(0, 9, dtype=rl.bool_)]
+
+
+def test_errors_of_a_key_name_no_function_that_was_not_called():
+    for key in (7, [7], np.zeros(2, dtype=bool), (0, 9)):
+        with pytest.raises(IndexError) as caught:
+            rl.zeros(3, 4)[key]
+        assert "(" not in str(caught.value).split()[0]
+
+
 def test_zero_dimensional():
     t = rl.tensor(5.0)
     assert t[()].item() == 5 and t[...].item() == 5 and t[None].shape == (1,)

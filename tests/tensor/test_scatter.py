@@ -208,3 +208,25 @@ def test_empty_indices_change_nothing():
 def test_refusals(call, error):
     with pytest.raises(error):
         call(rl.zeros(3), rl.tensor([0, 2]))
+
+
+def test_a_vector_of_indices_repeats_the_element_of_a_0d_tensor():
+    x = rl.tensor(3.0, requires_grad=True)
+    row = rl.gather(x, 0, rl.tensor([0, -1, 0]))
+    row.backward(rl.tensor([1.0, 2.0, 4.0]))
+    assert row.tolist() == [3.0, 3.0, 3.0]
+    assert x.grad.tolist() == 7.0
+    assert rl.gather(rl.tensor([5.0, 6.0]), 0, rl.tensor(1)).tolist() == 6.0
+
+
+def test_masked_scatter_repeats_what_is_smaller_than_the_mask():
+    x = rl.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    source = rl.tensor([7.0, 8.0, 9.0], requires_grad=True)
+    mask = rl.tensor([[True, False, True], [False, False, True]])
+    wide = x.masked_scatter(mask, source)
+    wide.backward(rl.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    assert wide.tolist() == [[7.0, 2.0, 8.0], [1.0, 2.0, 9.0]]
+    assert x.grad.tolist() == [4.0, 7.0, 0.0]
+    assert source.grad.tolist() == [1.0, 3.0, 6.0]
+    with pytest.raises(ValueError, match="masked_scatter_"):
+        rl.zeros(3).masked_scatter_(mask, rl.ones(3))

@@ -142,3 +142,16 @@ def test_names_that_mean_the_same():
     assert rl.positive(x).tolist() == x.tolist()
     assert rl.isreal(x).tolist() == [True, True]
     assert rl.polygamma(1, x.abs()).tolist() == x.abs().polygamma(1).tolist()
+
+
+def test_the_numbers_next_to_half_precision_ones():
+    """As the steps of the 16 bits, which lie in the order of the numbers on both sides of 0."""
+    ends = [0.0, 6e-8, -6e-8, 6.1e-5, 1.0, -1.0, 1.5, 65504.0, -65504.0, np.inf, -np.inf, np.nan]
+    a, b = np.meshgrid(np.array(ends, dtype="float16"), np.array(ends, dtype="float16"))
+    with np.errstate(all="ignore"):
+        expected = np.nextafter(a, b)
+    result = rl.nextafter(rl.tensor(a), rl.tensor(b))
+    assert result.dtype == rl.float16
+    np.testing.assert_array_equal(result.numpy(), expected)
+    one = rl.tensor([1.0, -1.0], dtype=rl.bfloat16)
+    assert rl.nextafter(one, rl.zeros(2, dtype=rl.bfloat16)).tolist() == [1 - 2**-8, 2**-8 - 1]

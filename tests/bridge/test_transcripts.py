@@ -7,37 +7,16 @@ script that passes must leave the list.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import pytest
+from transcripts import transcript
 
 import relume as rl
 
 FOLDER = Path(__file__).parent.parent / "data" / "lua"
 SCRIPTS = sorted(str(path.relative_to(FOLDER))[:-4] for path in FOLDER.glob("*/*.lua"))
 UNSUPPORTED = set((FOLDER / "unsupported.txt").read_text().split())
-
-
-def transcript(script: Path) -> bytes:
-    """What the script writes to the process's standard output."""
-    before = os.getcwd()
-    standard_output = os.dup(1)
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 1)
-        os.chdir(script.parent)
-        try:
-            with rl.bridge.Lua() as lua:
-                if script.parent.name == "th":  # these were run under the front end th
-                    lua.require("th")
-                lua.run(script.name)
-        finally:
-            os.chdir(before)
-            os.dup2(standard_output, 1)
-            os.close(standard_output)
-        file.seek(0)
-        return file.read()
 
 
 @pytest.mark.parametrize("name", [name for name in SCRIPTS if name not in UNSUPPORTED])

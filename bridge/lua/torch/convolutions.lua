@@ -17,6 +17,14 @@ local function with_leading_ones(x, count)
    return core.call('reshape', x, sizes)
 end
 
+local function check_planes(x, k, pairing)
+   if pairing == 'cmul' and x:size(1) ~= k:size(1) then
+      errors.bad_argument(2, 'invalid number of input/kernel planes')
+   elseif pairing == 'mv' and x:size(1) ~= k:size(2) then
+      errors.bad_argument(2, 'invalid number of input planes')
+   end
+end
+
 local function check_sizes(x, k, n, mode, name)
    if mode == 'F' then return end
    for i = 0, n - 1 do
@@ -60,6 +68,7 @@ local function convolution(n, flipped)
       local pairing = is_tensor(x) and is_tensor(k) and tensor_row(x) == tensor_row(k)
          and pairings[('%d %d'):format(dims(x) - n, dims(k) - n)]
       if not pairing or (mode ~= 'V' and mode ~= 'F') then errors.invalid_arguments(count, ...) end
+      check_planes(x, k, pairing)
       check_sizes(x, k, n, mode, ('conv%dD%s'):format(n, pairing))
       local row = tensor_row(x)
       if not row.floating then x, k = x:double(), k:double() end  -- whole numbers, exactly

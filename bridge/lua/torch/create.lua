@@ -56,15 +56,20 @@ local function enter(name, kind, f)
 end
 
 enter('eye', 'all', function(result, n, m)
-   shape[0], shape[1] = n, m or n
+   if n < 1 then errors.bad_argument(1, 'invalid argument') end
+   if not m or m < 1 then m = n end
+   shape[0], shape[1] = n, m
    shapes.resize(result, 2):zero()
-   for i = 1, math.min(n, m or n) do result[i][i] = 1 end
+   for i = 1, math.min(n, m) do result[i][i] = 1 end
    return result
 end)
 
 -- first, first + step, ... not beyond last.
 enter('range', 'all', function(result, first, last, step)
    step = step or 1
+   if tensor_row(result).integer then
+      first, last, step = maths.truncate(first), maths.truncate(last), maths.truncate(step)
+   end
    if step == 0 then errors.bad_argument(3, 'step must be a non-null number') end
    if (step > 0 and first > last) or (step < 0 and first < last) then
       errors.bad_argument(2, 'upper bound and larger bound incoherent with step sign')
@@ -180,18 +185,11 @@ local function triangle(name)
    local function f(a, b, c)
       local result, x, k = nil, a, b
       if is_tensor(b) then result, x, k = a, b, c end
-      return result, x, k or 0
-   end
-   functions[name] = function(...)
-      local result, x, k = f(...)
+      if dims(x) ~= 2 then errors.bad_argument(1, 'expected a matrix') end
       result = shapes.resize_as(result or shapes.new(tensor_row(x), 0), x)
-      return core.into(result, name, x, k)
+      return core.into(result, name, x, k or 0)
    end
-   methods.all[name] = function(a, b, c)
-      local result, x, k = f(a, b, c)
-      result = result and shapes.resize_as(result, x) or a
-      return core.into(result, name, x, k)
-   end
+   functions[name], methods.all[name] = f, f
 end
 triangle('tril')
 triangle('triu')
@@ -204,6 +202,7 @@ local function diag(a, b, c)
    result = result or shapes.new(tensor_row(x), 0)
    if dims(x) == 2 then
       local part = core.call('diagonal', x, k)
+      if part._numel == 0 then errors.bad_argument(2, 'dimension 1 out of range of 0D tensor') end
       return shapes.resize_as(result, part):copy(part)
    end
    if dims(x) ~= 1 then errors.bad_argument(1, 'matrix or a vector expected') end
@@ -233,6 +232,11 @@ local function cross(a, b, c, d)
       end
       if not dim then error('no dimension of size 3 in a: ' .. errors.shape_text(x), 2) end
    end
+   if not shapes.same(x, y) then
+      error(('inconsistent tensor sizes %s, %s'):format(errors.shape_text(x), errors.shape_text(y)), 2)
+   end
+   if not shapes.dimension(x, dim) then errors.bad_argument(3, ('dimension %d out of range'):format(dim)) end
+   if x:size(dim) ~= 3 then errors.bad_argument(3, ('dimension %d does not have size 3'):format(dim)) end
    local value = shapes.new_like(x)
    for i = 1, 3 do
       local j, k = i % 3 + 1, (i + 1) % 3 + 1

@@ -29,9 +29,12 @@ end
 
 -- Makes each slice along a dimension at most `most` long, in the p-norm.
 local function renorm(x, p, dim, most)
-   if dims(x) < 2 then errors.bad_argument(1, 'need at least 2 dimensions') end
    local d = shapes.dimension(x, dim)
-   if not d then errors.bad_argument(3, 'invalid dimension') end
+   if not d then errors.bad_argument(3, ('invalid dimension %d'):format(dim)) end
+   if p <= 0 then errors.bad_argument(2, 'non-positive-norm not supported') end
+   if dims(x) < 2 then
+      errors.bad_argument(1, ('need at least 2 dimensions, got %d dimensions'):format(dims(x)))
+   end
    return core.call('renorm', x, p, d, most)
 end
 
@@ -72,6 +75,7 @@ end
 
 local function count_values(x, bins, low, high)
    low, high = limits(x, low, high)
+   if low > high then return x.new(bins):zero() end
    return core.call('histc', x, bins, low, high)
 end
 
@@ -86,7 +90,10 @@ end)
 enter('bhistc', function(...)
    local result, x, bins, low, high = split_result(...)
    check_floating(x, select('#', ...), ...)
-   if dims(x) ~= 2 then errors.bad_argument(2, 'input must be a matrix') end
+   if dims(x) < 2 then errors.bad_argument(2, 'invalid dimension 2') end
+   if dims(x) > 2 then
+      errors.bad_argument(2, ('invalid dimension %d, the input must be a 2d tensor'):format(dims(x)))
+   end
    bins = bins or 100
    low, high = limits(x, low, high)
    local value = x.new(x:size(1), bins)

@@ -26,15 +26,17 @@ function errors.bad_argument(position, text)
    error(("bad argument #%d to '%s' (%s)"):format(position, info.name or '?', text), level + 1)
 end
 
--- For t[i]: what Torch7 called had no name.
-function errors.bad_index()
-   error("bad argument #2 to '?' (out of range)", outermost() + 1)
+-- For t[i] and operators: what Torch7 called had no name.
+function errors.bad_operand(position, text)
+   error(("bad argument #%d to '?' (%s)"):format(position, text), outermost() + 1)
 end
 
 -- How an argument is called in the list of an "invalid arguments" error.
 local function describe(value)
-   local name = class.type(value)
-   return (name:gsub('^torch%.', ''))
+   local kind = class.lua_type(value)
+   if kind == 'function' then return '???' end
+   if kind == 'string' and tonumber(value) then return 'number' end
+   return (class.type(value):gsub('^torch%.', ''))
 end
 
 -- "invalid arguments: DoubleTensor string": no form of the function takes these.
@@ -48,6 +50,12 @@ end
 
 function errors.expected(position, wanted, value)
    local got = value == nil and 'nil' or class.type(value)
+   errors.bad_argument(position, ('%s expected, got %s'):format(wanted, got))
+end
+
+-- The same of an argument that is to be an object. Of what is none Torch7 looked at the one in front of it.
+function errors.expected_object(position, wanted, value, previous)
+   local got = class.typename(value) or class.lua_type(previous)
    errors.bad_argument(position, ('%s expected, got %s'):format(wanted, got))
 end
 

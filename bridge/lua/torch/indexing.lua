@@ -18,26 +18,26 @@ local function truncate(number)
 end
 
 -- The 0-based place of slice `index` along the first dimension.
-local function first_place(self, index)
+local function first_place(self, index, position)
    local size = self._numel == 0 and 0 or tonumber(self._shape[0])
    index = truncate(index)
    local place = index < 0 and size + index or index - 1
    if not (place >= 0 and place < size) then  -- NaN is out of range as well
-      errors.bad_index()
+      errors.bad_operand(position or 2, 'out of range')
    end
    return place
 end
 
 -- The same as an offset in elements.
-local function first_offset(self, index)
-   return self._offset + first_place(self, index) * self._strides[0]
+local function first_offset(self, index, position)
+   return self._offset + first_place(self, index, position) * self._strides[0]
 end
 
 -- Applies the entries of `{...}`: a number picks, a table {first, last} cuts, anything else
 -- takes all. Returns the offset and leaves what remains in the arrays, with its length.
 local function apply_ranges(self, keys, count)
    local n = dims(self)
-   if count > n or n == 0 then error('too many indices provided', 4) end
+   if count > n or n == 0 then errors.bad_operand(2, 'too many indices provided') end
    local offset, place = self._offset, 0
    local stopped = false  -- by something that is neither a number nor a table
    for d = 0, n - 1 do
@@ -48,17 +48,17 @@ local function apply_ranges(self, keys, count)
       if type(key) == 'number' then
          local index = truncate(key)
          index = index < 0 and size + index + 1 or index
-         if not (index >= 1 and index <= size) then error('index out of bound', 4) end
+         if not (index >= 1 and index <= size) then errors.bad_operand(2, 'index out of bound') end
          offset = offset + (index - 1) * stride
       else
          local first, last = 1, tonumber(size)
-         if type(key) == 'table' and key[1] ~= nil then
+         if type(key) == 'table' and type(key[1]) == 'number' then
             first, last = truncate(key[1]), truncate(key[2] or key[1])
             if first < 0 then first = tonumber(size) + first + 1 end
             if last < 0 then last = tonumber(size) + last + 1 end
-            if not (first >= 1 and first <= size) then error('start index out of bound', 4) end
-            if not (last >= 1 and last <= size) then error('end index out of bound', 4) end
-            if last < first then error('end index must be greater or equal to start index', 4) end
+            if not (first >= 1 and first <= size) then errors.bad_operand(2, 'start index out of bound') end
+            if not (last >= 1 and last <= size) then errors.bad_operand(2, 'end index out of bound') end
+            if last < first then errors.bad_operand(2, 'end index must be greater or equal to start index') end
          end
          offset = offset + (first - 1) * stride
          shape[place], strides[place] = last - first + 1, stride
@@ -82,11 +82,11 @@ local function ranges(self, keys)
 end
 
 local function position(self, key)
-   if #key == 0 or #key ~= dims(self) then error('invalid size', 4) end
+   if #key == 0 or #key ~= dims(self) then errors.bad_operand(2, 'invalid size') end
    local offset = self._offset
    for d = 0, #key - 1 do
       local index = tonumber(key._data[d])
-      if index < 1 or index > self._shape[d] then error('index out of bound', 4) end
+      if index < 1 or index > self._shape[d] then errors.bad_operand(2, 'index out of bound') end
       offset = offset + (index - 1) * self._strides[d]
    end
    return offset
@@ -120,16 +120,13 @@ local function assign(view, value)
    elseif core.is_tensor(value) then
       view:copy(value)
    else
-      error('torch.*Tensor expected, got ' .. class.type(value), 4)
+      errors.bad_operand(3, 'torch.*Tensor expected, got ' .. class.type(value))
    end
 end
 
 local function set_element(self, offset, value)
-   local number = tonumber(value)
-   if core.is_tensor(value) and value._numel == 1 then
-      number = views.element(value, value._offset)
-   end
-   if not number then error('number expected, got ' .. class.type(value), 4) end
+   local number = type(value) ~= 'cdata' and tonumber(value)
+   if not number then errors.bad_operand(3, 'number expected, got ' .. class.lua_type(value)) end
    elements.write(core.tensor_row(self), self._storage._data, offset, number)
 end
 
@@ -143,8 +140,10 @@ function indexing.set(self, key, value)
       if is_mask(key) then
          if type(value) == 'number' then
             self:maskedFill(key, value)
-         else
+         elseif core.tensor_row(value) == core.tensor_row(self) then
             self:maskedCopy(key, value)
+         else
+            error('number or ' .. class.typename(self) .. ' expected', 3)
          end
          return
       end
@@ -186,13 +185,13 @@ function indexing.make(row, mt)
       if type(key) == 'number' then
          local number = tonumber(value)
          if self._ndim == 1 and self._numel ~= 0 and number then
-            write(row, self._storage._data, first_offset(self, key), number)
+            write(row, self._storage._data, first_offset(self, key, 3), number)
          elseif self._ndim == 1 and self._numel ~= 0 then
-            set_element(self, first_offset(self, key), value)
+            set_element(self, first_offset(self, key, 3), value)
          elseif number then
-            core.select_first(row, self, first_place(self, key)):fill(number)
+            core.select_first(row, self, first_place(self, key, 3)):fill(number)
          else
-            assign(core.select_first(row, self, first_place(self, key)), value)
+            assign(self:narrow(1, first_place(self, key, 3) + 1, 1), value)
          end
          return
       end

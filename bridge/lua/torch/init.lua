@@ -29,6 +29,12 @@ require 'torch.CmdLine'
 require 'torch.Tester'
 local views = require 'torch.views'
 
+for _, name in ipairs {'reshape', 'squeeze'} do
+   maths.functions[name], maths.methods.all[name] = tensor.methods[name], tensor.methods[name]
+end
+local signatures = require 'torch.signatures'
+signatures.guard_functions()
+
 tensor.operators = maths.operators
 for name, method in pairs(maths.methods.all) do tensor.methods[name] = method end
 tensor.define_all()
@@ -46,6 +52,7 @@ for _, row in ipairs(types.rows) do
       for name, method in pairs(maths.methods[group] or {}) do mt[name] = method end
    end
    if not row.floating and not signed_integers[row.class] then mt.abs = nil end
+   signatures.guard_methods(mt, row)
 end
 
 -- HalfTensors compute through real() and give a new FloatTensor-valued half: Torch7 has no more.
@@ -69,7 +76,7 @@ end
 
 for name, f in pairs(maths.functions) do torch[name] = f end
 for _, name in ipairs(views.functions) do torch[name] = tensor.methods[name] end
-for _, name in ipairs {'reshape', 'repeatTensor', 'fill', 'zero'} do torch[name] = tensor.methods[name] end
+for _, name in ipairs {'repeatTensor', 'fill', 'zero'} do torch[name] = tensor.methods[name] end
 
 function torch.totable(value) return value:totable() end
 function torch.data(value, as_number) return value:data(as_number) end

@@ -7,6 +7,7 @@
 --    result:f(x, ...)         into `result`
 --
 -- Both parse alike; they differ only in what the result is when none is given.
+local ffi = require 'ffi'
 local class = require 'torch.class'
 local core = require 'relume.ffi'
 local elements = require 'torch.elements'
@@ -51,6 +52,13 @@ end
 
 ----------------------------------------------------------------------------------------
 -- Functions of one tensor.
+
+maths.truncate = truncate
+
+-- A number as the elements of a class hold it.
+local function as_element(row, number)
+   return row.integer and tonumber(ffi.cast(row.element, number)) or number
+end
 
 local function check_floating(name, row)
    if row.integer then
@@ -108,13 +116,14 @@ for _, row in ipairs(unary) do
          local result, source = nil, a
          if b ~= nil then result, source = a, b end
          local kind = tensor_row(source)
-         if not kind then
-            if type(source) == 'number' and of_number then return of_number(source) end
+         if not kind or b ~= nil and tensor_row(a) ~= kind then
+            local number = b == nil and not kind and type(source) ~= 'cdata' and tonumber(source)
+            if number and of_number then return of_number(number) end
             if a == nil then errors.invalid_arguments(0) end
             if b == nil then errors.invalid_arguments(1, a) end
             errors.invalid_arguments(2, a, b)
          end
-         if not row.integers then check_floating(name, kind) end
+         if not row.integers or fresh and kind.bytes < 4 and name == 'abs' then check_floating(name, kind) end
          result = prepare(result, source, fresh)
          if source._numel == 0 then return result end
          if apply then return apply(result, source) end
@@ -269,8 +278,8 @@ local binary = {
    {'cfmod', op = 'fmod', tensors = true},
    {'cremainder', op = 'remainder', tensors = true, positive_zero = true},
    {'cmod', op = 'fmod', tensors = true},
-   {'cmax', op = 'maximum', numbers = true, tensors = true, choose = 'gt'},
-   {'cmin', op = 'minimum', numbers = true, tensors = true, choose = 'lt'},
+   {'cmax', op = 'maximum', numbers = true, tensors = true, choose = 'gt', names = {'r', 't', 'src'}},
+   {'cmin', op = 'minimum', numbers = true, tensors = true, choose = 'lt', names = {'r', 't', 'src'}},
    {'cpow', op = 'pow', tensors = true, kind = 'floating integer'},
    {'atan2', op = 'atan2', tensors = true, number = math.atan2, kind = 'floating'},
    {'bitand', op = 'bitwise_and', numbers = true, bits = true},
@@ -301,10 +310,11 @@ local function binary_function(entry)
          if not fits or (result ~= nil and not same_class(row, result)) then
             errors.invalid_arguments(c ~= nil and 3 or b ~= nil and 2 or a ~= nil and 1 or 0, a, b, c)
          end
+         if entry.kind == 'floating' then check_floating(name, row) end
          if entry.bits and not row.integer then
             error(name .. ' is only supported for integer type tensors', 2)
          end
-         if not is_number then check_count(result, source, argument) end
+         if not is_number then check_count(result, source, argument, entry.names) end
          result = prepare(result, source, fresh)
          if source._numel == 0 then return result end
          if is_number and row.integer then argument = truncate(argument) end
@@ -363,8 +373,11 @@ enter('clamp', 'all', function(fresh)
       end
       result = prepare(result, source, fresh)
       if source._numel == 0 then return result end
+      low, high = as_element(tensor_row(source), low), as_element(tensor_row(source), high)
       if low > high then  -- what is not below the lower end is above the upper one
-         return core.into(result, 'where', core.call('lt', source, low), low, high)
+         local below = core.call('lt', source, low):byte()
+         result:fill(high):maskedFill(below, low)
+         return result
       end
       return core.into(result, 'clamp', source, low, high)
    end
@@ -405,8 +418,13 @@ for _, name in ipairs {'addcmul', 'addcdiv'} do
          result = prepare(result, source, fresh)
          y, z = shapes.as(y, source), shapes.as(z, source)
          if row.integer then
-            local product = core.call(name == 'addcmul' and 'mul' or 'floor_divide', y, z)
-            return core.scaled_into(ops.add, result, source, product, value, true)
+            value = truncate(value)
+            if name == 'addcdiv' then
+               local scaled = with_number('mul', new_like(y), y, value, row)
+               local part = elementwise(new_like(y), scaled, z, quotient)
+               return with_tensor('add', result, source, part)
+            end
+            return core.scaled_into(ops.add, result, source, core.call('mul', y, z), value, true)
          end
          return core.into(result, name, source, y, z, value)
       end
@@ -425,6 +443,8 @@ for _, name in ipairs {'lt', 'le', 'gt', 'ge', 'eq', 'ne'} do
       if is_tensor(other) then
          return core.tensors_into(ops[name], result, source, shapes.as(other, source))
       end
+      local row = tensor_row(source)
+      other = as_element(row, other)
       return core.scalar_into(ops[name], result, source, other, false)
    end
 
@@ -459,7 +479,7 @@ maths.functions.equal = maths.methods.all.equal
 -- Operators.
 
 local function operand_error(value)
-   error(value == nil and 'number expected, got nil' or 'number expected, got ' .. class.lua_type(value), 3)
+   errors.bad_operand(2, 'number expected, got ' .. class.lua_type(value))
 end
 
 local function add_or_subtract(op, sign)
@@ -501,8 +521,7 @@ local function number_only(name)
    local f = maths.functions[name]
    return function(a, b)
       if type(b) ~= 'number' then
-         error(is_tensor(b) and is_tensor(a) and 'number expected' or 'number expected, got '
-            .. class.lua_type(b), 2)
+         errors.bad_operand(2, 'number expected')
       end
       if not is_tensor(a) then error('number expected, got userdata', 2) end
       return f(a, b)
@@ -518,7 +537,7 @@ maths.operators = {
    __div = function(a, b)
       if type(a) == 'number' then
          -- the words of Torch7, which looked at its own result flag here
-         error(tensor_row(b).tensor_class .. ' expected, got boolean', 2)
+         errors.bad_operand(1, tensor_row(b).tensor_class .. ' expected, got boolean')
       end
       return divide(a, b)
    end,

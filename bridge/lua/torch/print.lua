@@ -44,7 +44,11 @@ end
 
 local function number_list(row, data, count)
    local list = {}
-   for i = 1, count do list[i] = elements.read(row, data, i - 1) end
+   for i = 1, count do
+      local number = elements.read(row, data, i - 1)
+      -- LuaJIT takes some of the bits that are no number for values of other types
+      list[i] = type(number) == 'number' and number or 0 / 0
+   end
    return list
 end
 
@@ -63,15 +67,16 @@ end
 -- One matrix that starts at `start` of `numbers`.
 local function matrix_text(numbers, start, rows, columns, style, indent)
    local per_line = floor((line_width - #indent) / (style.width + 1))
+   local margin = indent
    if style.factor then indent = indent .. ' ' end
    local parts = {}
    for first = 1, columns, per_line do
       local last = math.min(first + per_line - 1, columns)
       if per_line < columns then
-         parts[#parts + 1] = (first > 1 and '\n' or '')
+         parts[#parts + 1] = (first > 1 and '\n' or margin)
             .. ('Columns %d to %d\n'):format(first, last)
       end
-      if style.factor then parts[#parts + 1] = factor_line(style.factor) end
+      if style.factor then parts[#parts + 1] = margin .. factor_line(style.factor) end
       for r = 0, rows - 1 do
          local cells = {}
          for c = first, last do

@@ -12,13 +12,13 @@ local functions, methods = maths.functions, maths.methods
 -- The sizes of each product's result, checked as Torch7 does; `kinds` are the numbers of
 -- dimensions of the two factors.
 local products = {
-   mm = {kinds = {2, 2}, op = 'mm', word = 'm',
+   mm = {kinds = {2, 2}, op = 'mm', word = 'm', wrong_result = 'matrix expected, got %dD tensor for t',
       size = function(a, b) return a._shape[1] == b._shape[0], {a:size(1), b:size(2)} end},
-   mv = {kinds = {2, 1}, op = 'mv', short = true,
+   mv = {kinds = {2, 1}, op = 'mv', short = true, wrong_result = 'vector expected, got t: %dD',
       size = function(a, b) return a._shape[1] == b._shape[0], {a:size(1)} end},
-   ger = {kinds = {1, 1}, op = 'outer', word = 'vec',
+   ger = {kinds = {1, 1}, op = 'outer', word = 'vec', wrong_result = 'expected matrix, got %dD tensor for t',
       size = function(a, b) return true, {a:size(1), b:size(1)} end},
-   bmm = {kinds = {3, 3}, op = 'bmm',
+   bmm = {kinds = {3, 3}, op = 'bmm', wrong_result = 'output tensor of incorrect size, it has %d dimensions',
       size = function(a, b)
          return a._shape[0] == b._shape[0] and a._shape[2] == b._shape[1],
             {a:size(1), a:size(2), b:size(3)}
@@ -27,14 +27,19 @@ local products = {
 
 local function size_error(product, a, b, target)
    if product.short then
+      if target and a._shape[1] == b._shape[0] then
+         error(('size mismatch, t: %s, mat: %s'):format(shape_text(target), shape_text(a)), 3)
+      end
       error(('size mismatch, %s, %s'):format(shape_text(a), shape_text(b)), 3)
    elseif product.op == 'bmm' then
       local function text(x) return (shape_text(x):gsub('[%[%] ]', '')) end
       if a._shape[0] ~= b._shape[0] then
-         error(('equal number of batches expected, got %d, %d'):format(a:size(1), b:size(1)), 3)
+         errors.bad_argument(2, ('equal number of batches expected, got %d, %d'):format(a:size(1), b:size(1)))
       end
-      error(('wrong matrix size, batch1: %s, batch2: %s'):format(
-         text(a[1]), text(b[1])), 3)
+      if a._shape[2] ~= b._shape[1] then
+         errors.bad_argument(2, ('wrong matrix size, batch1: %s, batch2: %s'):format(text(a[1]), text(b[1])))
+      end
+      errors.bad_argument(1, 'output tensor of incorrect size')
    end
    local first = target and ('t: %s, '):format(shape_text(target)) or ''
    error(('size mismatch, %s%s1: %s, %s2: %s'):format(first, product.word, shape_text(a), product.word,
@@ -58,16 +63,15 @@ end
 for name, product in pairs(products) do
    local function multiply(result, a, b, count)
       if not check_factors(product, a, b) then
-         if result then errors.invalid_arguments(3, result, a, b) end
-         errors.invalid_arguments(2, a, b)
+         if not result then errors.invalid_arguments(2, a, b) end
+         errors.invalid_arguments(b ~= nil and 3 or 2, result, a, b)
       end
       local fits, sizes = product.size(a, b)
       if not fits then size_error(product, a, b) end
       if result == nil then return core.call(product.op, a, b) end
       if not is_size(result, sizes) then
          if dims(result) ~= #sizes then
-            error(('%s expected, got %dD tensor for t'):format(#sizes == 2 and 'matrix' or 'vector',
-               dims(result)), 3)
+            error(product.wrong_result:format(dims(result)), 3)
          end
          size_error(product, a, b, result)
       end
@@ -127,8 +131,11 @@ local function add_product(name, result, M, a, b, beta, alpha)
    local fits, sizes = product.size(a, b)
    if name == 'addbmm' then table.remove(sizes, 1) end
    if not fits or not is_size(M, sizes) then size_error(product, a, b, M) end
-   if result == nil then result = shapes.new_like(M) end
-   if not is_size(result, sizes) then size_error(product, a, b, result) end
+   if result == nil then
+      result = shapes.new_like(M)
+   elseif result ~= M then
+      shapes.resize_as(result, M)
+   end
    if name == 'addmm' then return core.into(result, 'addmm', M, a, b, beta, alpha) end
    local value = core.call(product.op, a, b)
    if name == 'addbmm' then value = core.call('sum', value, {0}) end

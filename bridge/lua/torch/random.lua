@@ -31,7 +31,7 @@ int relume_bernoulli(double p);
 ]]
 
 local C = core.C
-local is_tensor, tensor_row = core.is_tensor, core.tensor_row
+local is_tensor, tensor_row, dims = core.is_tensor, core.tensor_row, shapes.dims
 local functions, methods = maths.functions, maths.methods
 local long_row, byte_row = types.by_class.Long, types.by_class.Byte
 
@@ -144,14 +144,21 @@ for _, row in ipairs(distributions) do
       if check then check(a, b) end
       return a, b
    end
-   functions[name] = with_generator(function(a, b)
-      if is_tensor(a) then return methods[row.kind][name](a, b) end
+   functions[name] = with_generator(function(a, b, ...)
+      if is_tensor(a) then return methods[row.kind][name](a, b, ...) end
       a, b = parameters(a, b)
       if count == 1 then return tonumber(draw(a)) end
       return draw(a, b)
    end)
    methods[row.kind][name] = method_with_generator(function(x, a, b)
-      if not is_tensor(a) then a, b = parameters(a, b) end
+      if is_tensor(a) then
+         if a._numel ~= x._numel then errors.inconsistent_size({'self', 'p'}, {x, a}) end
+         if a._numel > 0 and (a:min() < 0 or a:max() > 1) then
+            errors.bad_argument(1, 'must be >= 0 and <= 1')
+         end
+      else
+         a, b = parameters(a, b)
+      end
       if x._numel == 0 then return x end
       if count == 1 then
          core.call_in_place(row.op, x, a)
@@ -163,9 +170,13 @@ for _, row in ipairs(distributions) do
 end
 
 -- Integers: up to 2^32 - 1, in [1, n], in [first, last].
-functions.random = with_generator(function(first, last)
+functions.random = with_generator(function(first, last, ...)
+   if is_tensor(first) then return methods.all.random(first, last, ...) end
    if first == nil then return tonumber(C.relume_random()) end
-   if last == nil then first, last = 1, first end
+   if last == nil then
+      if first < 1 then errors.bad_argument(1, 'upper bound must be strictly positive') end
+      first, last = 1, first
+   end
    if last < first then errors.bad_argument(2, 'upper bound must be larger than lower bound') end
    return tonumber(C.relume_random_between(first, last))
 end)
@@ -174,7 +185,11 @@ methods.all.random = method_with_generator(function(x, first, last)
    if first == nil then
       core.call_in_place('random_', x)
    else
-      if last == nil then first, last = 1, first end
+      if last == nil then
+         if first < 1 then errors.bad_argument(1, 'upper bound must be strictly positive') end
+         first, last = 1, first
+      end
+      if last < first then errors.bad_argument(2, 'upper bound must be larger than lower bound') end
       core.call_in_place('random_', x, first, last + 1)  -- the core's end is outside
       -- Torch7 adds `first` as an unsigned number: -3 in a floating tensor is 2^64 - 3.
       if first < 0 and not tensor_row(x).integer then
@@ -195,7 +210,7 @@ methods.floating.rand, methods.floating.randn = functions.rand, functions.randn
 
 local function fill_permutation(result, n)
    if n < 1 then errors.bad_argument(1, 'must be strictly positive') end
-   local order = core.call('randperm', n)
+   local order = core.call('randperm', maths.truncate(n))
    result:resize(n):copy(order)
    return result:add(1)
 end
@@ -207,6 +222,10 @@ methods.all.randperm = method_with_generator(fill_permutation)
 
 create.accept_type_names 'rand randn randperm'
 
+local function multinomial_sums(p)
+   return dims(p) == 2 and p:sum(2) or p:view(-1):sum(1)
+end
+
 -- torch.multinomial([generator,] [result,] p, n [, replacement]): 1-based positions.
 local function multinomial(a, b, c, d)
    local result, p, n, replacement = nil, a, b, c
@@ -215,7 +234,14 @@ local function multinomial(a, b, c, d)
    if not row or row.integer or type(n) ~= 'number' then
       errors.invalid_arguments(b ~= nil and 2 or 1, a, b)
    end
-   if p:sum() <= 0 then error('invalid multinomial distribution (sum of probabilities <= 0)', 2) end
+   if multinomial_sums(p):min() <= 0 then
+      errors.bad_argument(2, 'invalid multinomial distribution (sum of probabilities <= 0)')
+   end
+   n = maths.truncate(n)
+   if n < 1 then errors.bad_argument(2, 'cannot sample n_sample < 0 samples') end
+   if not replacement and n > p:size(dims(p)) then
+      errors.bad_argument(2, ('cannot sample n_sample > prob_dist:size(%d) samples without replacement'):format(dims(p)))
+   end
    local drawn = core.call('multinomial', p, n, replacement or false)
    core.scalar_in_place(core.ops.add, drawn, 1, true)
    if result then return shapes.resize_as(result, drawn):copy(drawn) end
@@ -225,7 +251,7 @@ functions.multinomial = with_generator(multinomial)
 -- As a method it needs the LongTensor in front, as in Torch7.
 methods.floating.multinomial = function(result, ...)
    if tensor_row(result) ~= long_row then errors.invalid_arguments(1, result) end
-   return functions.multinomial(result, ...)
+   return with_generator(multinomial)(result, ...)
 end
 
 -- Walker's alias method: two draws per sample, whatever the number of categories. The state is

@@ -4,6 +4,7 @@ local core = require 'relume.ffi'
 local elements = require 'torch.elements'
 local errors = require 'torch.errors'
 local maths = require 'torch.maths'
+local selection = require 'torch.selection'
 local shapes = require 'torch.shapes'
 local types = require 'relume.types'
 
@@ -25,10 +26,11 @@ local function number(tensor)
 end
 
 -- A 1-based dimension as the core's; an error when x has none such.
-local function check_dimension(x, dim, position)
-   local d = type(dim) == 'number' and shapes.dimension(x, dim)
+local function check_dimension(x, dim, position, text)
+   dim = type(dim) == 'number' and maths.truncate(dim)
+   local d = dim and shapes.dimension(x, dim)
    if not d then
-      errors.bad_argument(position, ('dimension %s out of range'):format(tostring(dim)))
+      errors.bad_argument(position, (text or 'dimension %s out of range'):format(tostring(dim)))
    end
    return d
 end
@@ -61,7 +63,7 @@ end
 local rows = {
    {'sum', kind = 'all', empty = 0},
    {'prod', kind = 'all', empty = 1},
-   {'mean', kind = 'floating'},
+   {'mean', kind = 'floating', text = 'invalid dimension %s'},
 }
 for _, row in ipairs(rows) do
    local name = row[1]
@@ -75,7 +77,7 @@ for _, row in ipairs(rows) do
          end
          return number(core.call(name, x, nil, false, accumulator(x)))
       end
-      local d = check_dimension(x, dim, 2)
+      local d = check_dimension(x, dim, 2, row.text)
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
       return core.into(result, name, x, {d}, true)
    end)
@@ -88,8 +90,10 @@ local function extreme(name, op, value_op)
       local indices
       if is_tensor(dim) then result, indices, x, dim = ... end
       if not is_tensor(x) then invalid(select('#', ...), ...) end
-      if x._numel == 0 then errors.bad_argument(1, 'tensor must have one dimension') end
-      if dim == nil then return number(core.call(value_op, x)) end
+      if dim == nil then
+         if x._numel == 0 then errors.bad_argument(1, 'tensor must have one dimension') end
+         return number(core.call(value_op, x))
+      end
       local d = check_dimension(x, dim, 2)
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
       indices = resize_reduced(indices or shapes.new(long_row, 0), x, d)
@@ -106,9 +110,11 @@ for _, name in ipairs {'std', 'var'} do
    enter(name, 'floating', function(...)
       local result, x, dim, biased = parse(...)
       if not is_tensor(x) then invalid(select('#', ...), ...) end
-      if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
-      if type(dim) ~= 'number' then return number(core.call(name, in_double(x), nil, dim and 0 or 1)) end
-      local d = check_dimension(x, dim, 2)
+      if type(dim) ~= 'number' then
+         if x._numel == 0 then errors.bad_argument(1, 'empty Tensor') end
+         return number(core.call(name, in_double(x), nil, dim and 0 or 1))
+      end
+      local d = check_dimension(x, dim, 3, 'invalid dimension %s')
       result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
       return core.into(result, name, x, {d}, biased and 0 or 1, true)
    end)
@@ -122,7 +128,7 @@ enter('norm', 'floating', function(...)
       if x._numel == 0 then return 0 end
       return number(core.call('norm', in_double(x), p))
    end
-   local d = check_dimension(x, dim, 3)
+   local d = check_dimension(x, dim, 3, 'invalid dimension %s')
    result = resize_reduced(result or shapes.new(tensor_row(x), 0), x, d)
    return core.into(result, 'norm', x, p, {d}, true)
 end)
@@ -131,7 +137,7 @@ enter('dist', 'floating', function(x, y, p)
    if x._numel ~= y._numel then
       errors.inconsistent_size({'tensor', 'src'}, {x, y})
    end
-   return number(core.call('norm', core.call('sub', in_double(x), in_double(shapes.as(y, x))), p or 2))
+   return number(core.call('norm', in_double(core.call('sub', x, shapes.as(y, x))), p or 2))
 end)
 
 enter('dot', 'all', function(x, y)
@@ -140,7 +146,12 @@ enter('dot', 'all', function(x, y)
       errors.inconsistent_size({'tensor', 'src'}, {x, y})
    end
    if x._numel == 0 then return 0 end
-   return number(core.call('sum', core.call('mul', in_double(x), in_double(shapes.as(y, x)))))
+   y = shapes.as(y, x)
+   -- that of integers wraps like its elements
+   if tensor_row(x).floating then return number(core.call('sum', core.call('mul', in_double(x), in_double(y)))) end
+   local result = x.new(1)
+   result[1] = number(core.call('sum', core.call('mul', x, y)))
+   return result[1]
 end)
 
 -- Running sums along a dimension (the first when none is given).
@@ -194,7 +205,7 @@ enter('sort', 'all', function(...)
    end
    if type(dim) == 'boolean' then dim, descending = nil, dim end
    local d = shapes.dimension(x, dim or dims(x))
-   if not d then errors.bad_argument(2, 'invalid dimension ' .. tostring(dim)) end
+   if not d then errors.bad_argument(2, 'invalid dimension ' .. tostring(dim or dims(x))) end
    local values, positions = core.call('sort', x, d, descending or false)
    return sorted_pair(result, indices, values, positions)
 end)
@@ -202,38 +213,54 @@ end)
 enter('topk', 'all', function(...)
    local result, indices, x, k, dim, largest, sorted = with_indices(...)
    k = k or 1
-   local d = check_dimension(x, dim or dims(x), 3)
+   local d = check_dimension(x, dim or dims(x), 3, 'dim not in range')
    if k < 1 or k > x._shape[d] then errors.bad_argument(2, 'k not in range for dimension') end
    -- Torch7's default is the smallest ones, in any order
    local values, positions = core.call('topk', x, k, d, largest or false, true)
    return sorted_pair(result, indices, values, positions)
 end)
 
+-- A contiguous copy with dimension `d` last, in which selection runs through one row after the other, and
+-- the positions (from 0) that moved along.
+local function select_rows(x, k, d)
+   local n = dims(x)
+   local values = x:transpose(d + 1, n):clone()
+   local places = shapes.new_like(values, long_row)
+   local count = values:size(n)
+   local data, order = values._storage._data, places._storage._data
+   for start = 0, tonumber(values._numel) - 1, count do
+      for i = 0, count - 1 do order[start + i] = i end
+      selection.select(data + start, order + start, count, k)
+   end
+   return values:transpose(d + 1, n), places:transpose(d + 1, n)
+end
+
 -- The k-th smallest along a dimension.
 local function kth(result, indices, x, k, d)
-   return sorted_pair(result, indices, core.call('kthvalue', x, k, d, true))
+   local values, places = select_rows(x, k - 1, d)
+   return sorted_pair(result, indices, values:narrow(d + 1, k, 1):clone(), places:narrow(d + 1, k, 1):clone())
 end
 
 enter('kthvalue', 'all', function(...)
    local result, indices, x, k, dim = with_indices(...)
-   local d = check_dimension(x, dim or dims(x), 3)
+   local d = check_dimension(x, dim or dims(x), 3, 'dimension out of range')
    if k < 1 or k > x._shape[d] then errors.bad_argument(2, 'selected index out of range') end
    return kth(result, indices, x, k, d)
 end)
 
 enter('median', 'all', function(...)
    local result, indices, x, dim = with_indices(...)
-   local d = check_dimension(x, dim or dims(x), 2)
+   local d = check_dimension(x, dim or dims(x), 3, 'dimension out of range')
    return kth(result, indices, x, math.floor((x:size(d + 1) + 1) / 2), d)
 end)
 
 -- The most frequent value along a dimension; the smallest of equally frequent ones.
 enter('mode', 'all', function(...)
    local result, indices, x, dim = with_indices(...)
-   local d = check_dimension(x, dim or dims(x), 2)
+   local d = check_dimension(x, dim or dims(x), 3, 'dimension out of range')
    return sorted_pair(result, indices, core.call('mode', x, d, true))
 end)
 
-function functions.numel(x) return tonumber(x._numel) end
+enter('numel', 'all', function(x) return tonumber(x._numel) end)
 
 return {number = number, check_dimension = check_dimension}

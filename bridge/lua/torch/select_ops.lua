@@ -23,27 +23,57 @@ local function zero_based(index, limit, text, position)
    return core.call('sub', index, 1)
 end
 
-local function check_long(index, position)
-   if tensor_row(index) ~= long_row then
-      local got = is_tensor(index) and class.typename(index) or 'number'
-      errors.bad_argument(position, 'torch.LongTensor expected, got ' .. got)
+-- Checks that the arguments are of these classes, in Torch7's words; 'same' is that of the first one.
+local function check_arguments(wanted, ...)
+   local count, own = select('#', ...), tensor_row((...)).tensor_class
+   if count ~= #wanted then error(table.concat(wanted, ', '):gsub('same', own) .. ' expected', 3) end
+   for i = 1, count do
+      local value, class_name = select(i, ...), wanted[i]
+      if class_name == 'same' then class_name = own end
+      local fits = class_name == 'number' and type(value) == 'number'
+         or class_name ~= 'number' and class.typename(value) == class_name
+      if not fits and class_name == 'number' then errors.bad_argument(i, 'number expected, got ' .. class.lua_type(value)) end
+      if not fits then errors.expected_object(i, class_name, value, (select(i - 1, ...))) end
    end
 end
 
-local function index_select(result, x, dim, index)
-   check_long(index, 3)
+local indexed_tensor = {'same', 'number', 'torch.LongTensor', 'same'}
+local indexed_number = {'same', 'number', 'torch.LongTensor', 'number'}
+local masked_tensor = {'same', 'torch.ByteTensor', 'same'}
+local masked_number = {'same', 'torch.ByteTensor', 'number'}
+
+local function check_dimension(x, dim)
    local d = shapes.dimension(x, dim)
-   if not d then
-      errors.bad_argument(3, ('Indexing dim %d is out of bounds of tensor'):format(dim))
-   end
-   local value = core.call('index_select', x, d, zero_based(index, x._shape[d], 'index out of range'))
+   if not d then errors.bad_argument(4, ('Indexing dim %d is out of bounds of tensor'):format(dim)) end
+   return d
+end
+
+local function check_vector(index)
+   if dims(index) ~= 1 then errors.bad_argument(3, 'Index is supposed to be a vector') end
+end
+
+local function index_select(result, x, dim, index)
+   if tensor_row(index) ~= long_row then errors.expected_object(3, 'torch.LongTensor', index, dim) end
+   if type(dim) ~= 'number' then errors.expected(2, 'number', dim) end
+   check_vector(index)
+   local d = check_dimension(x, dim)
+   local whole_slices = d == 0 and x._contiguous or dims(x) == 1
+   local places = zero_based(index, x._shape[d], whole_slices and 'index out of range' or 'out of range',
+      not whole_slices and 3 or nil)
+   local value = core.call('index_select', x, d, places)
    if result then return shapes.resize_as(result, value):copy(value) end
    return value
 end
 
 -- With a result in front the answer is the index, as in Torch7.
-function methods.all.index(a, b, c, d)
-   if is_tensor(b) then
+function methods.all.index(...)
+   local a, b, c, d = ...
+   local count = select('#', ...)
+   if count < 3 or count > 4 then
+      local name = tensor_row(a).tensor_class
+      error(('%s, number, torch.LongTensor | %s, %s, number, torch.LongTensor expected'):format(name, name, name), 2)
+   end
+   if count == 4 then
       index_select(a, b, c, d)
       return d
    end
@@ -52,44 +82,46 @@ end
 
 -- Slice by slice: one step per position, so that repeated positions behave as in Torch7.
 local function each_slice(x, dim, index, f)
-   check_long(index, 3)
-   local d = shapes.dimension(x, dim)
-   if not d then errors.bad_argument(2, 'out of range') end
+   check_vector(index)
+   check_dimension(x, dim)
    local size = x:size(dim)
    for i = 1, index:size(1) do
       local place = index[i]
-      if place < 1 or place > size then error('out of range', 3) end
+      if place < 1 or place > size then errors.bad_argument(dims(x) == 1 and 2 or 3, 'out of range') end
       f(x:narrow(dim, place, 1), i)
    end
 end
 
 local function check_index_count(index, source, dim)
+   check_dimension(source, dim)
    if index:size(1) ~= source:size(dim) then
       errors.bad_argument(4, 'Number of indices should be equal to source:size(dim)')
    end
 end
 
-function methods.all.indexCopy(x, dim, index, source)
+function methods.all.indexCopy(...)
+   local x, dim, index, source = ...
+   check_arguments(indexed_tensor, ...)
+   check_vector(index)
    check_index_count(index, source, dim)
    each_slice(x, dim, index, function(slice, i) slice:copy(source:narrow(dim, i, 1)) end)
    return source  -- Torch7 gives the last argument back
 end
 
-function methods.all.indexAdd(x, dim, index, source)
+function methods.all.indexAdd(...)
+   local x, dim, index, source = ...
+   check_arguments(indexed_tensor, ...)
+   check_vector(index)
    check_index_count(index, source, dim)
    each_slice(x, dim, index, function(slice, i) slice:add(source:narrow(dim, i, 1)) end)
    return source
 end
 
-function methods.all.indexFill(x, dim, index, value)
+function methods.all.indexFill(...)
+   local x, dim, index, value = ...
+   check_arguments(indexed_number, ...)
    each_slice(x, dim, index, function(slice) slice:fill(value) end)
    return value
-end
-
-local function check_gather_sizes(first, src, index, dim, names)
-   if dims(index) ~= dims(src) then
-      errors.bad_argument(names.position, 'Input tensor must have same dimensions as output tensor')
-   end
 end
 
 local function gather(a, b, c, d)
@@ -147,7 +179,7 @@ functions.nonzero, methods.all.nonzero = nonzero, nonzero
 local function as_mask(mask, x, name)
    local row = tensor_row(mask)
    if row ~= byte_row and row ~= bool_row then
-      errors.bad_argument(2, 'torch.ByteTensor expected, got ' .. class.type(mask))
+      errors.expected_object(2, 'torch.ByteTensor', mask, x)
    end
    if mask._numel ~= x._numel then
       errors.inconsistent_size({name, 'mask'}, {x, mask})
@@ -164,6 +196,10 @@ local function check_ones(mask)
 end
 
 function methods.all.maskedSelect(a, b, c)
+   if b == nil then
+      local name = tensor_row(a).tensor_class
+      error(('%s, torch.ByteTensor | %s, %s, torch.ByteTensor expected'):format(name, name, name), 2)
+   end
    local x, mask = a, b
    if c ~= nil then x, mask = b, c end
    local picked = core.call('masked_select', x, as_mask(mask, x, 'src'))
@@ -176,14 +212,21 @@ function methods.all.maskedSelect(a, b, c)
    return mask
 end
 
-function methods.all.maskedFill(x, mask, value)
+function methods.all.maskedFill(...)
+   local x, mask, value = ...
+   check_arguments(masked_number, ...)
    local places = as_mask(mask, x, 'tensor')
    check_ones(mask)
    x:copy(core.call('masked_fill', x, places, value))
    return value  -- Torch7 gives the last argument back
 end
 
-function methods.all.maskedCopy(x, mask, source)
+function methods.all.maskedCopy(...)
+   local x, mask, source = ...
+   check_arguments(masked_tensor, ...)
+   if mask._numel ~= x._numel then
+      error('Number of elements of destination tensor != Number of elements in mask', 2)
+   end
    local places = as_mask(mask, x, 'tensor')
    check_ones(mask)
    local count = functions.sum(mask)

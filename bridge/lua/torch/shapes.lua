@@ -66,7 +66,7 @@ function shapes.parse(position, keep_negative, first, ...)
          local size = tonumber(value)
          if not size or type(value) == 'cdata' then
             errors.bad_argument(position + i,
-               'number expected, got ' .. (value == nil and 'nil' or class.type(value)), 2)
+               'number expected, got ' .. class.lua_type(value))
          end
          shape[i] = size
       end

@@ -10,6 +10,9 @@ local tonumber, type = tonumber, type
 
 local storage = {}
 
+-- What Torch7 said of a negative size as well.
+local too_large = '$ Torch: invalid memory size -- maybe an overflow?'
+
 local function size_of(self)
    return tonumber(self._bytes) / storage.row(self).bytes
 end
@@ -37,7 +40,7 @@ function storage.from_table(row, list)
    local result = storage.new(row, #list)
    for i = 1, #list do
       local number = tonumber(list[i])
-      if not number then error('invalid element (not a number)', 3) end
+      if not number then error(('element at index %d is not a number'):format(i), 3) end
       elements.write(row, result._data, i - 1, number)
    end
    return result
@@ -54,8 +57,8 @@ end
 local function part_of(row, parent, offset, size)
    local available = size_of(parent)
    size = size or available - offset + 1
-   if offset < 1 or offset > available then error('bad argument #2 (offset out of bounds)', 3) end
-   if size < 1 or offset + size - 1 > available then error('bad argument #3 (size out of bounds)', 3) end
+   if offset < 1 or offset > available then error('offset out of bounds', 3) end
+   if size < 1 or offset + size - 1 > available then error('size out of bounds', 3) end
    return core.adopt_storage(C.relume_storage_part(parent, offset - 1, size))
 end
 
@@ -75,13 +78,18 @@ local function constructor(row)
          if type(second) == 'number' then
             return python_memory().at_address(second, row.class, first)
          end
-         if not (first >= 0) then error('bad argument #1 (invalid size)', 2) end
+         if not (first >= 0) then error(too_large, 2) end
          return storage.new_small_zeroed(row, first)
       end
       if kind == 'string' then
          local memory = python_memory()
          if second and in_shared_memory then return memory.shared_memory(first, row.class, size) end
-         return memory.map_file(first, row.class, second or false, size)
+         local ok, result = pcall(memory.map_file, first, row.class, second or false, size)
+         if ok then return result end
+         if tostring(result):match('FileNotFoundError') then
+            error(('unable to open file <%s> in read-only mode'):format(first), 2)
+         end
+         error(result, 0)
       end
       local source = core.storage_row(first)
       if source == row then return part_of(row, first, second or 1, size) end
@@ -106,17 +114,23 @@ local function check_self(self)
    end
 end
 
+local function number_expected(value)
+   local got = value == nil and 'no value' or class.lua_type(value)
+   error(('bad argument #2 (number expected, got %s)'):format(got), 3)
+end
+
 function methods.fill(self, value)
    check_self(self)
    local row = storage.row(self)
-   value = tonumber(value) or error('bad argument #2 (number expected)', 2)
+   value = tonumber(value) or number_expected(value)
    for i = 0, size_of(self) - 1 do elements.write(row, self._data, i, value) end
    return self
 end
 
 function methods.resize(self, size)
    check_self(self)
-   if type(size) ~= 'number' or not (size >= 0) then error('bad argument #2 (invalid size)', 2) end
+   size = tonumber(size) or number_expected(size)
+   if not (size >= 0) then error(too_large, 2) end
    if not self._resizable then error('Trying to resize storage that is not resizable', 2) end
    if C.relume_storage_resize(self, size) < 0 then core.fail() end
    return self
@@ -126,7 +140,8 @@ function methods.copy(self, source)
    check_self(self)
    local from = core.storage_row(source)
    if not from then
-      error('bad argument #2 (torch.*Storage expected, got ' .. class.type(source) .. ')', 2)
+      local got = source == nil and 'no value' or class.type(source)
+      error('bad argument #2 (torch.*Storage expected, got ' .. got .. ')', 2)
    end
    local row, count = storage.row(self), size_of(self)
    if size_of(source) ~= count then error('bad argument #2 (size mismatch)', 2) end
@@ -182,7 +197,7 @@ local function define(row)
       local index = tonumber(key)
       if index then
          index = index - index % 1
-         if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error('out of bounds', 2) end
+         if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error("bad argument #2 to '?' (out of bounds)", 2) end
          return data_of.read(row, self._data, index - 1)
       end
       return nil
@@ -194,7 +209,7 @@ local function define(row)
          error(('the class %s cannot be indexed'):format(row.storage_class), 2)
       end
       index = index - index % 1
-      if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error('out of bounds', 2) end
+      if not (index >= 1 and index * bytes <= tonumber(self._bytes)) then error("bad argument #2 to '?' (out of bounds)", 2) end
       if not number then error('number expected, got ' .. class.type(value), 2) end
       data_of.write(row, self._data, index - 1, number)
    end

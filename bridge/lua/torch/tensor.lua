@@ -63,7 +63,7 @@ local function from_table(row, list)
    local n = table_sizes(list)
    for i = 0, n - 1 do
       if shape[i] == 0 then
-         if n > 1 then error('invalid tensor definition', 3) end
+         if n > 1 then error('invalid element (not a number)', 3) end
          return shapes.new(row, 0)
       end
    end
@@ -92,7 +92,7 @@ end
 
 -- (LongStorage sizes, LongStorage strides)
 local function from_sizes_and_strides(row, sizes, steps)
-   if #sizes ~= #steps then error('provided stride and size are inconsistent', 3) end
+   if #sizes ~= #steps then errors.bad_argument(2, 'provided stride and size are inconsistent') end
    local n = shapes.parse(1, false, sizes)
    for i = 0, n - 1 do strides[i] = steps._data[i] end
    complete_strides(n)
@@ -109,6 +109,9 @@ local function parse_geometry(memory, offset, sizes, steps, ...)
       return 1
    end
    if shapes.is_long_storage(sizes) then
+      if shapes.is_long_storage(steps) and #steps ~= #sizes then
+         errors.bad_argument(4, 'provided stride and size are inconsistent')
+      end
       local n = shapes.parse(1, false, sizes)
       for i = 0, n - 1 do strides[i] = shapes.is_long_storage(steps) and steps._data[i] or -1 end
       complete_strides(n)
@@ -159,15 +162,19 @@ local function constructor(row)
          row.storage_class), 3)
    end
 
-   return function(first, second, ...)
-      if first == nil then return shapes.new(row, 0) end
+   return function(...)
+      local first, second = ...
+      if first == nil then
+         if select('#', ...) > 0 then wrong() end
+         return shapes.new(row, 0)
+      end
       local kind = type(first)
       if kind == 'number' then
          if second == nil then
             shape[0] = first
             return fresh(row, first > 0 and 1 or 0)
          end
-         return fresh(row, shapes.parse(1, false, first, second, ...))
+         return fresh(row, shapes.parse(1, false, ...))
       elseif kind == 'table' then
          return from_table(row, first)
       elseif kind == 'cdata' then
@@ -178,7 +185,7 @@ local function constructor(row)
          end
          local memory = storage_row(first)
          if memory == row and not (row.class == 'Long' and shapes.is_long_storage(second)) then
-            return set_storage(shapes.new(row, 0), first, second, ...)
+            return set_storage(shapes.new(row, 0), ...)
          elseif shapes.is_long_storage(first) then
             if shapes.is_long_storage(second) then
                return from_sizes_and_strides(row, first, second)
@@ -186,7 +193,7 @@ local function constructor(row)
             return fresh(row, shapes.parse(1, false, first))
          end
       elseif kind == 'string' and tonumber(first) then
-         return shapes.new(row, shapes.parse(1, false, first, second, ...))
+         return shapes.new(row, shapes.parse(1, false, ...))
       end
       wrong()
    end
@@ -207,6 +214,8 @@ local function sizes_or_one(field, word)
          error(("bad argument #1 (torch.DoubleTensor expected, got boolean)"), 2)
       end
       if d == nil then return shapes.to_storage(self[field], dims(self)) end
+      d = type(d) ~= 'cdata' and tonumber(d)
+      if not d then return shapes.to_storage(self[field], dims(self)) end
       if not (d >= 1 and d <= dims(self)) then
          errors.bad_argument(2, ('dimension %d out of range of %dD tensor'):format(d, dims(self)))
       end
@@ -232,7 +241,7 @@ end
 
 function methods.isSameSizeAs(self, other)
    if tensor_row(other) ~= tensor_row(self) then
-      errors.expected(2, tensor_row(self).tensor_class, other)
+      errors.expected_object(2, tensor_row(self).tensor_class, other, self)
    end
    return shapes.same(self, other)
 end
@@ -246,6 +255,9 @@ function methods.isSize(self, sizes)
 end
 
 function methods.isSetTo(self, other)
+   if tensor_row(other) ~= tensor_row(self) then
+      errors.expected_object(2, tensor_row(self).tensor_class, other, self)
+   end
    if self._storage == nil or self._storage ~= other._storage or self._offset ~= other._offset
       or not shapes.same(self, other) then
       return false
@@ -278,7 +290,7 @@ end
 
 local function same_type(self, other, position)
    if tensor_row(other) ~= tensor_row(self) then
-      errors.expected(position, tensor_row(self).tensor_class, other)
+      errors.expected_object(position, tensor_row(self).tensor_class, other, self)
    end
 end
 
@@ -307,7 +319,10 @@ end
 local copy_op, fill_op, zero_op = core.ops.copy_, core.ops.fill_, core.ops.zero_
 
 function methods.copy(self, source)
-   if not is_tensor(source) then errors.expected(2, 'torch.*Tensor', source) end
+   if not is_tensor(source) then
+      local got = source == nil and 'no value' or class.type(source)
+      errors.bad_argument(2, 'torch.*Tensor expected, got ' .. got)
+   end
    if self._numel ~= source._numel then
       errors.inconsistent_size({'tensor', 'src'}, {self, source})
    end
@@ -316,16 +331,16 @@ function methods.copy(self, source)
    return self
 end
 
-function methods.fill(self, value)
+function methods.fill(self, value, extra)
    local number = type(value) ~= 'cdata' and tonumber(value)
-   if not number or type(value) == 'string' then
-      if value == nil then errors.invalid_arguments(1, self) end
-      errors.invalid_arguments(2, self, value)
+   if not number or extra ~= nil then
+      errors.invalid_arguments(extra ~= nil and 3 or value ~= nil and 2 or 1, self, value, extra)
    end
    return core.scalar_in_place(fill_op, self, number, tensor_row(self).integer)
 end
 
-function methods.zero(self)
+function methods.zero(self, extra)
+   if extra ~= nil then errors.invalid_arguments(2, self, extra) end
    if not is_tensor(self) then errors.expected(1, 'torch.*Tensor', self) end
    return core.unary_in_place(zero_op, self)
 end
@@ -430,7 +445,9 @@ local function map(self, others, f)
       local result
       if b then result = f(value, x, y) elseif a then result = f(value, x) else result = f(value) end
       if result ~= nil then
-         if type(result) ~= 'number' then
+         if type(result) == 'boolean' then
+            result = result and 1 or 0
+         elseif type(result) ~= 'number' then
             error(("cannot convert '%s' to 'double'"):format(class.type(result)), 3)
          end
          elements.write(row, data, place, result)
@@ -443,12 +460,22 @@ function methods.apply(self, f)
    return map(self, {}, f)
 end
 
+local function check_mapped(self, other, position)
+   if not is_tensor(other) then errors.bad_argument(position, 'tensor expected') end
+   if tensor_row(other) ~= tensor_row(self) then
+      errors.expected_object(position, tensor_row(self).tensor_class, other)
+   end
+end
+
 function methods.map(self, other, f)
+   check_mapped(self, other, 1)
    if self._numel ~= other._numel then error('size mismatch', 2) end
    return map(self, {other}, f)
 end
 
 function methods.map2(self, first, second, f)
+   check_mapped(self, first, 1)
+   check_mapped(self, second, 2)
    if self._numel ~= first._numel or self._numel ~= second._numel then error('size mismatch', 2) end
    return map(self, {first, second}, f)
 end
@@ -479,7 +506,7 @@ local function define(row)
          return is_tensor(a) and is_tensor(b) and core.address_of(a) == core.address_of(b)
       end,
    }
-   function meta.__call(self) error(('attempt to call a %s value'):format(class.typename(self)), 2) end
+   function meta.__call(self) error(('%s has no call operator'):format(class.typename(self)), 2) end
    for event, operator in pairs(tensor.operators) do meta[event] = operator end
    for event, sign in pairs({__concat = 'concat', __lt = 'less-than', __le = 'less-equal'}) do
       meta[event] = function(a, b)

@@ -14,7 +14,7 @@ local views = {}
 local function integer(value, position)
    local number = tonumber(value)
    if not number then
-      local got = value == nil and 'no value' or class.type(value)
+      local got = value == nil and 'no value' or class.lua_type(value)
       errors.bad_argument(position, 'number expected, got ' .. got)
    end
    if number ~= number then errors.bad_argument(position, 'out of range') end
@@ -55,16 +55,14 @@ end
 
 -- x:sub(first1, last1 [, first2, last2, ...]), negative positions from the end.
 function views.sub(self, ...)
-   local count = select('#', ...)
-   if count < 2 or count % 2 ~= 0 or count / 2 > dims(self) then
-      error('invalid arguments: expected a first and a last index for each dimension', 2)
-   end
+   local pairs_given = math.max(1, math.ceil(select('#', ...) / 2))
    local n = load_geometry(self)
    local offset = self._offset
-   for d = 0, count / 2 - 1 do
+   for d = 0, pairs_given - 1 do
       local first, last = select(2 * d + 1, ...)
-      local size = tonumber(self._shape[d])
       first, last = integer(first, 2 * d + 2), integer(last, 2 * d + 3)
+      if d >= dims(self) then errors.bad_argument(2 * d + 2, 'invalid dimension') end
+      local size = tonumber(self._shape[d])
       if first < 0 then first = size + first + 1 end
       if last < 0 then last = size + last + 1 end
       if first < 1 or first > size then errors.bad_argument(2 * d + 2, 'out of range') end
@@ -79,8 +77,8 @@ end
 function views.transpose(self, first, second)
    local a = shapes.dimension(self, integer(first, 2))
    local b = shapes.dimension(self, integer(second, 3))
-   if not a then errors.bad_argument(2, 'out of range') end
-   if not b then errors.bad_argument(3, 'out of range') end
+   if not a then errors.bad_argument(1, 'out of range') end
+   if not b then errors.bad_argument(2, 'out of range') end
    local n = load_geometry(self)
    shape[a], shape[b] = self._shape[b], self._shape[a]
    strides[a], strides[b] = self._strides[b], self._strides[a]
@@ -88,7 +86,7 @@ function views.transpose(self, first, second)
 end
 
 function views.t(self)
-   if dims(self) ~= 2 then error('Tensor must have 2 dimensions', 2) end
+   if dims(self) ~= 2 then errors.bad_argument(1, 'Tensor must have 2 dimensions') end
    return views.transpose(self, 1, 2)
 end
 
@@ -193,8 +191,12 @@ local function infer_size(self, n)
 end
 
 local function view(self, ...)
-   if select('#', ...) == 0 or (...) == nil then
+   local first = ...
+   if type(first) ~= 'number' and not shapes.is_long_storage(first) then
       error('torch.view, expected (torch.Tensor, torch.Tensor, number [, number ]*) or', 2)
+   end
+   for i = 2, select('#', ...) do
+      if type((select(i, ...))) ~= 'number' then error(('element at index %d is not a number'):format(i), 2) end
    end
    if not self._contiguous then error('expecting a contiguous tensor', 2) end
    local n = infer_size(self, shapes.parse(2, true, ...))
@@ -238,6 +240,20 @@ function views.expandAs(first, second, third)
    return expand(first, shapes.to_storage(second._shape, dims(second)))
 end
 
+-- The words in which Torch7 said these, of functions that it called inside.
+local function size_along(self, dim)
+   if not shapes.dimension(self, dim) then
+      error(("bad argument #1 to 'size' (dimension %d out of range of %dD tensor)"):format(dim, dims(self)), 3)
+   end
+   return self:size(dim)
+end
+
+local function check_part(count)
+   if type(count) ~= 'number' then
+      error(("bad argument #1 to 'ceil' (number expected, got %s)"):format(class.lua_type(count)), 3)
+   end
+end
+
 -- Parts of `size` along a dimension (the last may be shorter), in a table.
 function views.split(first, ...)
    local result, self, size, dim
@@ -248,8 +264,9 @@ function views.split(first, ...)
       result, self, size, dim = {}, first, ...
    end
    dim = dim or 1
-   if not (size >= 1) then errors.bad_argument(2, 'size of a part must be positive') end
-   local total = self:size(dim)
+   local total = size_along(self, dim)
+   check_part(size)
+   if size < 1 then errors.bad_argument(3, 'out of range') end
    for start = 1, total, size do
       result[#result + 1] = views.narrow(self, dim, start, math.min(size, total - start + 1))
    end
@@ -264,12 +281,12 @@ function views.chunk(first, ...)
       result, self, count, dim = {}, first, ...
    end
    dim = dim or 1
-   if not (count >= 1) then errors.bad_argument(2, 'number of parts must be positive') end
-   return views.split(result, self, math.ceil(self:size(dim) / count), dim)
+   local total = size_along(self, dim)
+   return views.split(result, self, count + 0 > 0 and math.ceil(total / count) or total, dim)
 end
 
 views.functions = {
-   'squeeze', 'view', 'viewAs', 'expand', 'expandAs', 'split', 'chunk', 'permute',
+   'view', 'viewAs', 'expand', 'expandAs', 'split', 'chunk', 'permute',
 }
 
 return views

@@ -24,7 +24,11 @@ constexpr int64_t kNarrowTile = 512;  // of a copy of many short rows
 // The loops of this CPU for elements as large as T, or null.
 template <class T>
 auto loops_of_size() {
-  if constexpr (std::is_same_v<T, uint32_t>) {
+  if constexpr (std::is_same_v<T, uint8_t>) {
+    return &best_row_loops().of_1_byte;
+  } else if constexpr (std::is_same_v<T, uint16_t>) {
+    return &best_row_loops().of_2_bytes;
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
     return &best_row_loops().of_4_bytes;
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return &best_row_loops().of_8_bytes;

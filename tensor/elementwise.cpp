@@ -7,6 +7,7 @@
 #include "tensor/convert.h"
 #include "tensor/copy.h"
 #include "tensor/dims.h"
+#include "tensor/inner_loop.h"
 #include "tensor/parallel.h"
 
 namespace relume {
@@ -102,7 +103,7 @@ const TensorBody* find_flat(const Elementwise& work, Flat& flat) {
   return first;
 }
 
-void run_flat(Loop loop, Flat& flat, int tensors, int64_t count, int64_t grain,
+void run_flat(const InnerLoop& loop, Flat& flat, int tensors, int64_t count, int64_t grain,
               const void* parameters) {
   if (count <= grain) {
     loop(flat.data, flat.strides, count, parameters);
@@ -197,7 +198,7 @@ struct Nest {
   }
 
   // Runs the elements [begin, end), counted with the last loop innermost.
-  void run(Loop loop, int64_t begin, int64_t end, const void* parameters) const {
+  void run(const InnerLoop& loop, int64_t begin, int64_t end, const void* parameters) const {
     int64_t index[kMaxDims];
     char* at[kMaxTensors];
     std::copy_n(data, tensors, at);
@@ -242,7 +243,7 @@ struct Nest {
   }
 };
 
-void apply_to_any_layout(Call& call, const Elementwise& work, Loop loop, const void* parameters) {
+void apply_to_any_layout(Call& call, const Elementwise& work, const InnerLoop& loop, const void* parameters) {
   const Dims shape = broadcast_operands(call, work);
   const Tensor out = call.output(0, shape, work.result);
   if (out.numel() == 0) return;
@@ -333,8 +334,8 @@ DType common_type(const Value* operands, int count) {
 }
 
 void apply(Call& call, const Elementwise& work) {
-  const Loop loop = find_loop(work.function, work.compute);
-  if (__builtin_expect(loop == nullptr, 0)) refuse_type(call, work.compute);
+  const InnerLoop loop(work);
+  if (__builtin_expect(!loop.exists(), 0)) refuse_type(call, work.compute);
   const Parameters parameters(work);
 
   Flat flat;

@@ -18,6 +18,10 @@ using Block = char[kBlock * kMaxAccumulatorSize];
 constexpr int64_t kPartSize = 65536;
 constexpr int64_t kMaxParts = 64;
 constexpr int64_t kFewResults = 256;
+// Rows of so few elements cost more to begin than to fold: their columns are folded instead.
+constexpr int64_t kShortRow = 6;
+// So few columns are too narrow for vectors: neighbouring rows are folded side by side.
+constexpr int64_t kNarrow = 16;
 
 // Some dimensions of a tensor, outermost first; strides in bytes.
 struct Loops {
@@ -105,6 +109,7 @@ struct Plan {
   const char* data;
   double divisor;
   bool by_columns;  // results lie closer together than the elements that fold into one
+  bool narrow;      // all results are a few columns whose rows follow one another
 
   Plan(Reduction reduction, const ReductionLoops& loops, const Tensor& input, DimSet dims)
       : loops(loops), data(input.data_as<char>()) {
@@ -115,8 +120,9 @@ struct Plan {
     const bool asks_where = reduction == Reduction::arg_max || reduction == Reduction::arg_min;
     if (!asks_where) reduced.sort();
     divisor = static_cast<double>(reduced.count());
-    by_columns = kept.ndim > 0 && reduced.ndim > 0 && kept.inner_size() >= 4 &&
-                 std::abs(kept.inner_stride()) < std::abs(reduced.inner_stride());
+    narrow = !asks_where && kept.ndim == 1 && reduced.ndim > 0 && kept.inner_size() <= kNarrow &&
+             kept.inner_size() * kept.inner_stride() == reduced.inner_stride();
+    by_columns = narrow || goes_by_columns();
   }
 
   // Folds, for each of `count` results from `begin` on, the elements whose outermost reduced
@@ -143,6 +149,13 @@ struct Plan {
   }
 
  private:
+  bool goes_by_columns() const {
+    if (kept.ndim == 0 || reduced.ndim == 0 || kept.inner_size() < 4) return false;
+    const int64_t between_results = std::abs(kept.inner_stride()), between_elements = std::abs(reduced.inner_stride());
+    if (reduced.inner_size() <= kShortRow && kept.inner_size() > kShortRow) return true;
+    return between_results < between_elements;
+  }
+
   void fold_rows(char* accumulators, const char* from, const Loops& part, int64_t begin,
                  int64_t count, int64_t position) const {
     const Loops outer = part.outer();
@@ -170,10 +183,28 @@ struct Plan {
     by_runs(accumulators, from, begin, count, [&](char* totals, const char* start, int64_t here) {
       Walker group(outer, 0);
       for (int64_t g = 0; g < groups; ++g, group.step()) {
+        if (narrow) {
+          fold_narrow(totals, start + group.offset(), part.inner_stride(), rows);
+          continue;
+        }
         loops.columns(totals, start + group.offset(), kept.inner_stride(), part.inner_stride(),
                       here, rows, position + g * rows);
       }
     });
+  }
+
+  // Many rows of all results as one row of many more, which are merged in the end.
+  void fold_narrow(char* totals, const char* from, int64_t row_stride, int64_t rows) const {
+    const int64_t width = kept.inner_size(), stride = kept.inner_stride(), together = kBlock / width;
+    const int64_t steps = rows / together, rest = rows % together;
+    if (steps > 1) {
+      alignas(64) Block wide;
+      loops.start(wide, together * width);
+      loops.columns(wide, from, stride, together * row_stride, together * width, steps, 0);
+      for (int64_t i = 0; i < together; ++i) loops.merge(totals, wide + i * width * loops.accumulator_size, width);
+      from += steps * together * row_stride;
+    }
+    loops.columns(totals, from, stride, row_stride, width, steps > 1 ? rest : rows, 0);
   }
 
   // Results that lie in one row: fold(accumulators, where the first one's elements start, how many).
@@ -204,7 +235,8 @@ struct Target {
 void reduce_block_by_block(const Plan& plan, const Target& target, int64_t results,
                            int64_t elements) {
   const int64_t elements_each = std::max<int64_t>(1, elements / std::max<int64_t>(1, results));
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / elements_each);
+  // Parts of narrow results would fold in another order.
+  const int64_t grain = plan.narrow ? results : std::max<int64_t>(1, kParallelGrain / elements_each);
   parallel_for(0, results, grain, [&](int64_t begin, int64_t end) {
     alignas(64) Block accumulators;
     for (; begin < end; begin += kBlock) {

@@ -208,8 +208,64 @@ struct VectorPart<Extreme<T, Direction>> {
   }
 };
 
-// Folds eight elements of one column before they go to the accumulator, which saves traffic: sums
-// in their own type, exact enough for so few terms; products of doubles.
+// Bits of a chunk at a time, with an end to it when the answer is known.
+template <class T, class Sees>
+int64_t any_of_chunks(bool& found, const T* data, int64_t count, Sees sees) {
+  constexpr int64_t kChunk = 1024;
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint8_t>>;
+  if constexpr (sizeof(T) == 2) return 0;
+  int64_t done = 0;
+  for (; done + kChunk <= count && !found; done += kChunk) {
+    Bits bits = 0;
+    for (int64_t i = 0; i < kChunk; ++i) bits |= static_cast<Bits>(sees(data[done + i]));
+    found = bits != 0;
+  }
+  return found ? count : done;
+}
+template <class T>
+struct VectorPart<Any<T>> {
+  static int64_t add(bool& any, const T* data, int64_t count) {
+    return any_of_chunks(any, data, count, [](T x) { return x != T(0); });
+  }
+};
+template <class T>
+struct VectorPart<All<T>> {
+  static int64_t add(bool& all, const T* data, int64_t count) {
+    bool any_zero = !all;
+    const int64_t done = any_of_chunks(any_zero, data, count, [](T x) { return x == T(0); });
+    all = !any_zero;
+    return done;
+  }
+};
+
+// 16-bit floats become floats, a few at a time. Which reduction those have then:
+template <class R>
+struct OfFloat;
+template <template <class> class R, class T>
+struct OfFloat<R<T>> {
+  using type = R<float>;
+};
+template <class T, class Direction>
+struct OfFloat<Extreme<T, Direction>> {
+  using type = Extreme<float, Direction>;
+};
+template <class T>
+constexpr bool is_short_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class R, class T>
+int64_t add_as_floats(typename R::Accumulator& total, const T* data, int64_t count) {
+  constexpr int64_t kChunk = 256;
+  int64_t done = 0;
+  for (; done + kChunk <= count; done += kChunk) {
+    float chunk[kChunk];
+    for (int64_t i = 0; i < kChunk; ++i) chunk[i] = data[done + i];
+    int64_t i = VectorPart<typename OfFloat<R>::type>::add(total, chunk, kChunk);
+    for (; i < kChunk; ++i) R::add(total, chunk[i], 0);
+  }
+  return done;
+}
+
+// Folds the terms of eight elements of one column before they go to the accumulator, which saves
+// traffic: sums in their own type, exact enough for so few terms; products of doubles.
 template <class R>
 struct EightRows {
   static constexpr bool possible = false;
@@ -217,13 +273,27 @@ struct EightRows {
 template <class T>
 struct EightRows<Sum<T>> {
   static constexpr bool possible = is_wide_float<T>;
+  static T term(T x) { return x; }
   static T fold(T a, T b) { return a + b; }
 };
 template <class T>
 struct EightRows<Mean<T>> : EightRows<Sum<T>> {};
 template <class T>
+struct EightRows<NanSum<T>> : EightRows<Sum<T>> {
+  static T term(T x) { return x != x ? T(0) : x; }
+};
+template <class T>
+struct EightRows<SumOfSquares<T>> {
+  static constexpr bool possible = is_wide_float<T>;
+  static double term(T x) { return SumOfSquares<T>::term(x); }
+  static double fold(double a, double b) { return a + b; }
+};
+template <class T>
+struct EightRows<RootOfSquares<T>> : EightRows<SumOfSquares<T>> {};
+template <class T>
 struct EightRows<Prod<T>> {
   static constexpr bool possible = is_wide_float<T>;
+  static T term(T x) { return x; }
   static T fold(T a, T b) { return a * b; }
 };
 template <class R, class T = typename R::Result>
@@ -236,9 +306,8 @@ int64_t add_eight_rows(R, typename R::Accumulator* totals, const char* data, int
     for (int k = 0; k < 8; ++k) row[k] = reinterpret_cast<const T*>(data + (r + k) * row_stride);
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
-      const auto a = Eight::fold(Eight::fold(row[0][i], row[1][i]), Eight::fold(row[2][i], row[3][i]));
-      const auto b = Eight::fold(Eight::fold(row[4][i], row[5][i]), Eight::fold(row[6][i], row[7][i]));
-      R::merge(totals[i], Eight::fold(a, b));
+      const auto two = [&](int k) { return Eight::fold(Eight::term(row[k][i]), Eight::term(row[k + 1][i])); };
+      R::merge(totals[i], Eight::fold(Eight::fold(two(0), two(2)), Eight::fold(two(4), two(6))));
     }
   }
   return r;
@@ -286,13 +355,32 @@ struct Loops {
     int64_t i = 0;
     if (stride == sizeof(T)) {
       const T* values = reinterpret_cast<const T*>(data);
-      i = VectorPart<R>::add(total, values, count);
+      if constexpr (is_short_float<T> && !std::is_class_v<Accumulator>) {
+        i = add_as_floats<R>(total, values, count);
+      } else {
+        i = VectorPart<R>::add(total, values, count);
+      }
       for (; i < count; ++i) R::add(total, static_cast<Compute<T>>(values[i]), first + i);
     }
+    if constexpr (!std::is_class_v<Accumulator>) i += fold_four(total, data, stride, count - i);
     for (; i < count; ++i) {
       R::add(total, static_cast<Compute<T>>(element<T>(data, stride, i)), first + i);
     }
     return total;
+  }
+
+  // Folds elements that lie apart in four chains, which need not wait for one another.
+  static int64_t fold_four(Accumulator& total, const char* data, int64_t stride, int64_t count) {
+    constexpr int kChains = 4;
+    if (count < 4 * kChains) return 0;
+    Accumulator chains[kChains];
+    for (Accumulator& chain : chains) chain = R::identity();
+    int64_t i = 0;
+    for (; i + kChains <= count; i += kChains) {
+      for (int k = 0; k < kChains; ++k) R::add(chains[k], static_cast<Compute<T>>(element<T>(data, stride, i + k)), 0);
+    }
+    for (const Accumulator& chain : chains) R::merge(total, chain);
+    return i;
   }
 
   static void columns(char* accumulators, const char* data, int64_t stride, int64_t row_stride,
@@ -350,18 +438,21 @@ void add(ReductionTable& table, Reduction name, Types<Ts...>) {
 
 // What gains nothing from another instruction set.
 using BaselineTypes = std::conditional_t<kIsBaseline, AllTypes, Types<>>;
+// What gains by it also for 16-bit floats.
+using ReducedFloats = Types<float, double, Half, BFloat16>;
+using ReducedTypes = std::conditional_t<kIsBaseline, AllTypes, ReducedFloats>;
 
 }  // namespace
 
 void add_reductions(ReductionTable& table) {
-  add<Sum>(table, Reduction::sum, AllTypes{});
-  add<NanSum>(table, Reduction::nan_sum, FloatingTypes{});
+  add<Sum>(table, Reduction::sum, ReducedTypes{});
+  add<NanSum>(table, Reduction::nan_sum, ReducedFloats{});
   add<CountNonzero>(table, Reduction::count_nonzero, AllTypes{});
-  add<Mean>(table, Reduction::mean, AllTypes{});
+  add<Mean>(table, Reduction::mean, ReducedTypes{});
   add<SumOfSquares>(table, Reduction::sum_of_squares, FloatingTypes{});
   add<RootOfSquares>(table, Reduction::root_of_squares, FloatingTypes{});
-  add<Max>(table, Reduction::max, AllTypes{});
-  add<Min>(table, Reduction::min, AllTypes{});
+  add<Max>(table, Reduction::max, ReducedTypes{});
+  add<Min>(table, Reduction::min, ReducedTypes{});
   add<Prod>(table, Reduction::prod, AllTypes{});
   add<ArgMax>(table, Reduction::arg_max, BaselineTypes{});
   add<ArgMin>(table, Reduction::arg_min, BaselineTypes{});

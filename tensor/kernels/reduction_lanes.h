@@ -132,9 +132,11 @@ int64_t fold_wide_lanes(double& total, double start, const T* data, int64_t coun
 
 // Products of a few floats each, and whether one was ever too large or too small for a float.
 struct FloatProducts {
-  Vector<float> product = Vector<float>{} + 1, smallest = Vector<float>{} + 1;
+  Vector<float> product = Vector<float>{} + 1;
+  Vector<int32_t> smallest = size();
 
-  Vector<float> size() const { return (Vector<float>)((Vector<int32_t>)product & 0x7fffffff); }
+  // Without the sign; as bits, which are ordered as the numbers are and cost less to compare.
+  Vector<int32_t> size() const { return (Vector<int32_t>)product & 0x7fffffff; }
   void take(Vector<float> x) {
     product *= x;
     smallest = size() < smallest ? size() : smallest;
@@ -145,7 +147,8 @@ struct FloatProducts {
   }
   // What left the range upwards, or was no number, stays so.
   bool fit() const {
-    return fold_lanes((smallest >= __FLT_MIN__) & (size() <= __FLT_MAX__), both) != 0;
+    constexpr int32_t kSmallestNormal = 0x00800000, kLargest = 0x7f7fffff;
+    return fold_lanes((smallest >= kSmallestNormal) & (size() <= kLargest), both) != 0;
   }
 };
 

@@ -22,6 +22,8 @@ struct RowLoops {
   RowConversion<float, Half> half_to_float;
   RowConversion<BFloat16, float> float_to_bfloat16;
   RowConversion<float, BFloat16> bfloat16_to_float;
+  RowLoopsOfSize<uint8_t> of_1_byte;
+  RowLoopsOfSize<uint16_t> of_2_bytes;
   RowLoopsOfSize<uint32_t> of_4_bytes;
   RowLoopsOfSize<uint64_t> of_8_bytes;
 };

@@ -92,6 +92,8 @@ const RowLoops row_loops{float_to_half,
                          half_to_float,
                          convert_row<BFloat16, float>,
                          convert_row<float, BFloat16>,
+                         {fill<uint8_t>, reverse<uint8_t>},
+                         {fill<uint16_t>, reverse<uint16_t>},
                          {fill<uint32_t>, reverse<uint32_t>},
                          {fill<uint64_t>, reverse<uint64_t>}};
 

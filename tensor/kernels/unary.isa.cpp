@@ -88,7 +88,7 @@ template <class T>
 struct BitwiseNot {
   T operator()(T x) const {
     if constexpr (std::is_same_v<T, bool>) {
-      return !x;
+      return static_cast<bool>(static_cast<uint8_t>(x) ^ 1);  // !x keeps the compiler from vectors
     } else {
       return static_cast<T>(~x);
     }

@@ -250,8 +250,13 @@ Py_ssize_t length(PyObject* self) {
   return -1;
 }
 
-// Only for iteration: the length is known to be right or passed.
+// Only for iteration, which ends by an IndexError.
 PyObject* sequence_item(PyObject* self, Py_ssize_t position) {
+  const TensorBody* body = unwrap(self);
+  if (body->ndim > 0 && position >= body->shape[0]) {  // quicker than by an exception of C++
+    PyErr_SetNone(PyExc_IndexError);
+    return nullptr;
+  }
   return guard([&] {
     const Value values[] = {Value(unwrap(self)), Value(0), Value(static_cast<int64_t>(position))};
     return call_op(ops::select.get(), values, 3);

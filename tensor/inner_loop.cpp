@@ -40,7 +40,8 @@ void write_floats(DType dtype, const float* from, int64_t count, char* to, int64
 
 InnerLoop::InnerLoop(const Elementwise& work) : work_(work), loop_(find_loop(work.function, work.compute)) {
   const bool is_short = work.compute == DType::float16 || work.compute == DType::bfloat16;
-  if (is_short && loop_) float_loop_ = find_loop(work.function, DType::float32);
+  const bool in_float = is_short && work.function != Function::nextafter;  // which is another one in each type
+  if (in_float && loop_) float_loop_ = find_loop(work.function, DType::float32);
 }
 
 void InnerLoop::run_in_float(char* const* data, const int64_t* strides, int64_t count,

@@ -1,5 +1,7 @@
 // Arithmetic of two and three elements that few programs need: whole numbers, signs, powers of
 // two, logarithms of sums, and special functions of several arguments.
+#include <limits>
+
 #include "tensor/kernels/gamma_functions.h"
 #include "tensor/kernels/loops.h"
 #include "tensor/kernels/quotients.h"
@@ -71,11 +73,18 @@ struct Ldexp {
     return static_cast<T>(bounded == whole ? scaled : scaled * std::exp2(bounded - whole));
   }
 };
+// Steps of the number's bits, which are ordered as numbers of one sign are.
 template <class T>
 struct NextAfter {
   T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, float>) return __builtin_nextafterf(a, b);
-    return static_cast<T>(__builtin_nextafter(a, b));
+    using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    const Bits bits = math::bits_as<Bits>(a);
+    const bool away_from_zero = (b > a) == (a > 0);
+    const T next = math::bits_as<T>(static_cast<Bits>(bits + (away_from_zero ? 1 : -1)));
+    const Bits sign_of_b = math::bits_as<Bits>(b) & std::numeric_limits<Bits>::min();
+    const T from_zero = math::bits_as<T>(static_cast<Bits>(sign_of_b | 1));
+    const T moved = a == T(0) ? from_zero : next;
+    return (a != a) | (b != b) ? a + b : a == b ? b : moved;
   }
 };
 // The same among the numbers of a 16-bit type.
@@ -187,6 +196,10 @@ template <class T>
 struct ShiftLeft {
   T operator()(T a, T b) const {
     constexpr int bits = 8 * sizeof(T);
+    if constexpr (bits == 8) {  // in numbers that vectors shift one by one
+      const bool all = static_cast<uint8_t>(b) >= bits;
+      return all ? T(0) : static_cast<T>(static_cast<uint32_t>(a) << (static_cast<uint32_t>(b) & 7));
+    }
     const uint64_t steps = static_cast<uint64_t>(b);
     return steps >= bits ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << steps);
   }
@@ -275,7 +288,7 @@ void add_more_arithmetic_loops(LoopTable& table) {
   fill<TruncDivide, 2>(table, Function::trunc_divide, NumberTypes{});
   fill<Hypot, 2>(table, Function::hypot, FloatingTypes{});
   fill<Ldexp, 2>(table, Function::ldexp, BaselineFloats{});
-  fill<NextAfter, 2>(table, Function::nextafter, std::conditional_t<kIsBaseline, WideFloats, Types<>>{});
+  fill<NextAfter, 2>(table, Function::nextafter, WideFloats{});
   if constexpr (kIsBaseline) {
     fill_nextafter_of<Half>(table);
     fill_nextafter_of<BFloat16>(table);

@@ -408,3 +408,40 @@ def test_the_smallest_integer_can_be_subtracted():
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(rl.tensor(x) - smallest, x - np.int64(smallest))
     assert (rl.tensor([1.5]) - smallest).item() == 2.0**63
+
+
+SHORT_OPS = {
+    "add": lambda a, b: a + b,
+    "number": lambda a, b: 2.5 / a,
+    "comparison": lambda a, b: a > b,
+    "condition": lambda a, b: rl.where(a > 0, a, b),
+    "broadcast": lambda a, b: a[:, None] * b[None, :40],
+    "strided": lambda a, b: a[::2] - b[1::2],
+    "in place": lambda a, b: a.clone()[::3].mul_(b[0]),
+    "parameters": lambda a, b: a.clamp(-0.5, 0.25),
+    "three operands": lambda a, b: rl.addcmul(a, b, b),
+}
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", SHORT_OPS)
+def test_rows_of_short_floats_are_computed_in_float_and_rounded_once(name, kind):
+    dtype = getattr(rl, kind)
+    numbers = np.random.default_rng(0).standard_normal((2, 1200)).astype("float32")
+    a, b = (rl.from_numpy(row).to(dtype) for row in numbers)
+    got = SHORT_OPS[name](a, b)
+    wide = SHORT_OPS[name](a.to(rl.float32), b.to(rl.float32))
+    assert got.dtype == (rl.bool_ if name == "comparison" else dtype)
+    step = 2**-10 if kind == "float16" else 2**-7
+    expected = wide.to(rl.float64).numpy()
+    np.testing.assert_allclose(got.to(rl.float64).numpy(), expected, rtol=0.51 * step, atol=1e-7)
+
+
+def test_cubes_and_powers_of_two():
+    numbers = np.array([-np.inf, -2.5, -0.0, 0.0, 1e-3, 3.0, 1e30, np.nan])
+    for dtype in FLOATS:
+        x = numbers.astype(dtype)
+        with np.errstate(over="ignore"):
+            cubes, powers = x * x * x, np.exp2(x)
+        np.testing.assert_array_equal((rl.from_numpy(x) ** 3).numpy(), cubes)
+        np.testing.assert_allclose((2 ** rl.from_numpy(x)).numpy(), powers, rtol=1e-6)

@@ -168,3 +168,22 @@ def test_batch_norm_of_an_empty_batch_changes_nothing():
     assert y.shape == x.grad.shape == (0, 3, 2, 2)
     assert layer.running_mean.tolist() == layer.weight.grad.tolist() == [0, 0, 0]
     assert layer.running_var.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("rows", "length"), [(1, 5), (70, 8), (300, 56), (3, 5000)])
+def test_layer_norm_of_rows_of_any_length(rows, length):
+    random = np.random.default_rng(0)
+    x, grad = random.standard_normal((2, rows, length))
+    weight, bias = random.standard_normal((2, length))
+    deviation = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    unit = (x - x.mean(1, keepdims=True)) / deviation
+    scaled = grad * weight
+    inner = scaled - scaled.mean(1, keepdims=True) - unit * (scaled * unit).mean(1, keepdims=True)
+    inputs = [
+        rl.from_numpy(array.astype("float32")).requires_grad_() for array in (x, weight, bias)
+    ]
+    output = rl.nn.functional.layer_norm(inputs[0], (length,), inputs[1], inputs[2])
+    np.testing.assert_allclose(output.detach().numpy(), unit * weight + bias, rtol=0, atol=1e-5)
+    got = rl.autograd.grad(output, inputs, rl.from_numpy(grad.astype("float32")))
+    for own, exact in zip(got, (inner / deviation, (grad * unit).sum(0), grad.sum(0)), strict=True):
+        np.testing.assert_allclose(own.numpy(), exact, rtol=1e-4, atol=1e-4)

@@ -288,3 +288,54 @@ def test_products_with_a_special_number(shape, dim, special):
     values[2, 5] = special
     expected = values.astype(np.float64).prod(dim).astype(np.float32)
     np.testing.assert_array_equal(rl.tensor(values).prod(dim).numpy(), expected)
+
+
+LONG_SHAPES = [
+    ((5000, 3), 0),
+    ((5000, 3), 1),
+    ((3, 5000), 1),
+    ((40, 700, 5), (0, 1)),
+    ((20000, 16), 0),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize(("shape", "dims"), LONG_SHAPES)
+def test_many_short_rows_and_few_columns(shape, dims, dtype):
+    array = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)
+    for view in (array, array[1:], array[::2]):
+        exact = view.astype("float64")
+        for name in ("sum", "amax", "amin", "nansum"):
+            if name == "nansum" and dtype == "int64":
+                continue
+            expected = REDUCTIONS.get(name, np.nansum)(exact, axis=dims)
+            got = getattr(rl, name)(rl.from_numpy(view), dims).numpy()
+            np.testing.assert_array_equal(got.astype("float64"), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32"])
+@pytest.mark.parametrize("place", [0, 1023, 1024, 4999])
+def test_any_and_all_find_one_element_among_many(place, dtype):
+    array = np.zeros(5000, dtype)
+    array[place] = 1
+    one = rl.from_numpy(array)
+    assert one.any().item() and not (one == 0).all().item()
+    assert not one[:place].any().item() and not one[place + 1 :].any().item()
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_short_floats_are_summed_exactly(kind):
+    numbers = np.random.default_rng(0).integers(-2, 3, 3000).astype("float32")
+    short = rl.from_numpy(numbers).to(getattr(rl, kind))
+    assert short.sum().item() == numbers.sum()
+    assert (short.amax().item(), short.amin().item()) == (2, -2)
+    assert rl.count_nonzero(short).item() == np.count_nonzero(numbers)
+    assert short.any().item() and not short.all().item()
+
+
+def test_strided_sums_and_norms_along_columns():
+    array = np.random.default_rng(0).standard_normal((300, 70)).astype("float32")
+    exact = array.astype("float64")
+    tensor = rl.from_numpy(array)
+    np.testing.assert_allclose(tensor[:, ::2].sum().item(), exact[:, ::2].sum(), rtol=1e-5)
+    np.testing.assert_allclose(tensor.norm(dim=0).numpy(), np.linalg.norm(exact, axis=0), rtol=1e-6)

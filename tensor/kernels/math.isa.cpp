@@ -22,8 +22,15 @@ RELUME_OWN(Tanh, tanh)
 RELUME_OWN(Sigmoid, sigmoid)
 RELUME_OWN(Sinh, sinh)
 RELUME_OWN(Cosh, cosh)
-RELUME_OWN(Erf, erf)
 #undef RELUME_OWN
+
+template <class T>
+struct Erf {
+  T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>) return math::erf(x);
+    return math::full_erf(x);
+  }
+};
 
 #define RELUME_LIBRARY(Name, function)                                     \
   template <class T>                                                       \
@@ -132,7 +139,7 @@ void add_math_loops(LoopTable& table) {
   fill<Atan, 1>(table, Function::atan, FloatOnly{});
   fill<Sinh, 1>(table, Function::sinh, FloatOnly{});
   fill<Cosh, 1>(table, Function::cosh, FloatOnly{});
-  fill<Erf, 1>(table, Function::erf, FloatOnly{});
+  fill<Erf, 1>(table, Function::erf, FloatingTypes{});
 }
 
 }  // namespace RELUME_ISA

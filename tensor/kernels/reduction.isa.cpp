@@ -253,15 +253,16 @@ template <class T>
 constexpr bool is_short_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 template <class R, class T>
 int64_t add_as_floats(typename R::Accumulator& total, const T* data, int64_t count) {
-  constexpr int64_t kChunk = 256;
-  int64_t done = 0;
-  for (; done + kChunk <= count; done += kChunk) {
-    float chunk[kChunk];
-    for (int64_t i = 0; i < kChunk; ++i) chunk[i] = data[done + i];
-    int64_t i = VectorPart<typename OfFloat<R>::type>::add(total, chunk, kChunk);
-    for (; i < kChunk; ++i) R::add(total, chunk[i], 0);
+  constexpr int64_t kChunk = 256, kWorthwhile = 16;
+  if (count < kWorthwhile) return 0;
+  float chunk[kChunk];
+  for (int64_t done = 0; done < count; done += kChunk) {
+    const int64_t here = count - done < kChunk ? count - done : kChunk;
+    for (int64_t i = 0; i < here; ++i) chunk[i] = data[done + i];
+    int64_t i = VectorPart<typename OfFloat<R>::type>::add(total, chunk, here);
+    for (; i < here; ++i) R::add(total, chunk[i], 0);
   }
-  return done;
+  return count;
 }
 
 // Folds the terms of eight elements of one column before they go to the accumulator, which saves

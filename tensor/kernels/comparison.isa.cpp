@@ -45,6 +45,11 @@ template <class T>
 struct BitwiseXor {
   T operator()(T a, T b) const { return static_cast<T>(a ^ b); }
 };
+// Bools are bytes of 0 and 1 to these, which compilers compute on vectors; bools they do not.
+template <template <class> class F>
+void fill_as_bytes(LoopTable& table, Function name) {
+  table.loops[static_cast<int>(name)][static_cast<int>(DType::boolean)] = binary_loop<F<uint8_t>, uint8_t, uint8_t>;
+}
 template <class T>
 struct Greater {
   bool operator()(T a, T b) const { return a > b; }
@@ -67,8 +72,11 @@ void add_comparison_loops(LoopTable& table) {
   fill<LogicalOr, 2, ToBool>(table, Function::logical_or, AllTypes{});
   fill<LogicalXor, 2, ToBool>(table, Function::logical_xor, AllTypes{});
   fill<BitwiseAnd, 2>(table, Function::bitwise_and, BitTypes{});
+  fill_as_bytes<BitwiseAnd>(table, Function::bitwise_and);
   fill<BitwiseOr, 2>(table, Function::bitwise_or, BitTypes{});
+  fill_as_bytes<BitwiseOr>(table, Function::bitwise_or);
   fill<BitwiseXor, 2>(table, Function::bitwise_xor, BitTypes{});
+  fill_as_bytes<BitwiseXor>(table, Function::bitwise_xor);
 }
 
 }  // namespace RELUME_ISA

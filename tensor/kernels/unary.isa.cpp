@@ -86,13 +86,11 @@ struct LogicalNot {
 };
 template <class T>
 struct BitwiseNot {
-  T operator()(T x) const {
-    if constexpr (std::is_same_v<T, bool>) {
-      return static_cast<bool>(static_cast<uint8_t>(x) ^ 1);  // !x keeps the compiler from vectors
-    } else {
-      return static_cast<T>(~x);
-    }
-  }
+  T operator()(T x) const { return static_cast<T>(~x); }
+};
+// A bool as the byte that it is: compilers compute on vectors of those.
+struct NotOfByte {
+  uint8_t operator()(uint8_t x) const { return x ^ 1; }
 };
 template <class T>
 struct IsNan {
@@ -126,7 +124,9 @@ void add_unary_loops(LoopTable& table) {
   fill<Trunc, 1>(table, Function::trunc, NumberTypes{});
   fill<Frac, 1>(table, Function::frac, FloatingTypes{});
   fill<LogicalNot, 1, ToBool>(table, Function::logical_not, AllTypes{});
-  fill<BitwiseNot, 1>(table, Function::bitwise_not, BitTypes{});
+  fill<BitwiseNot, 1>(table, Function::bitwise_not, IntegerTypes{});
+  table.loops[static_cast<int>(Function::bitwise_not)][static_cast<int>(DType::boolean)] =
+      unary_loop<NotOfByte, uint8_t, uint8_t>;
   fill<IsNan, 1, ToBool>(table, Function::isnan, AllTypes{});
   fill<IsInf, 1, ToBool>(table, Function::isinf, AllTypes{});
   fill<IsFinite, 1, ToBool>(table, Function::isfinite, AllTypes{});

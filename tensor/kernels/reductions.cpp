@@ -150,13 +150,15 @@ void norm_cpu(Call& call) {
     check_not_empty(call, input, dims);
     return reduce_into(call, p > 0 ? Reduction::max : Reduction::min, size, dims, keepdim);
   }
-  const Tensor terms = p == 1   ? size
-                       : p == 0 ? ops::to_dtype(ops::ne(size, 0), input.dtype())
-                                : ops::pow(size, p);
-  if (p == 0 || p == 1) return reduce_into(call, Reduction::sum, terms, dims, keepdim);
-  const Tensor total = empty(reduced_shape(input.shape(), dims, keepdim), input.dtype());
+  if (p == 1) return reduce_into(call, Reduction::sum, size, dims, keepdim);
+  if (p == 0) {
+    return reduce_into(call, Reduction::sum, ops::to_dtype(ops::ne(size, 0), input.dtype()), dims, keepdim);
+  }
+  const DType wide = input.dtype() == DType::float64 ? DType::float64 : DType::float32;  // powers of 16-bit numbers leave their range
+  const Tensor terms = ops::pow(ops::to_dtype(size, wide), p);
+  const Tensor total = empty(reduced_shape(input.shape(), dims, keepdim), wide);
   reduce(Reduction::sum, terms, dims, total.data_as<char>(), nullptr);
-  call.set_output(0, ops::pow(total, 1 / p));
+  call.set_output(0, ops::to_dtype(ops::pow(total, 1 / p), input.dtype()));
 }
 
 // log of the sum of exponentials, which may be too large for the type: the largest one is

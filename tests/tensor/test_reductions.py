@@ -339,3 +339,13 @@ def test_strided_sums_and_norms_along_columns():
     tensor = rl.from_numpy(array)
     np.testing.assert_allclose(tensor[:, ::2].sum().item(), exact[:, ::2].sum(), rtol=1e-5)
     np.testing.assert_allclose(tensor.norm(dim=0).numpy(), np.linalg.norm(exact, axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [3, 0.5, -1, 2, 1])
+def test_norms_of_short_floats_whose_powers_do_not_fit(p):
+    x = rl.tensor([300.0, -400.0, 20.0], dtype=rl.float16, requires_grad=True)
+    norm = x.norm(p)
+    norm.backward()
+    assert norm.dtype == rl.float16
+    assert norm.item() == pytest.approx(np.linalg.norm(x.detach().double().numpy(), p), rel=2e-3)
+    assert np.isfinite(x.grad.numpy()).all()

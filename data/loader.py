@@ -147,9 +147,10 @@ class DataLoader(Generic[T_co]):
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
+        # Drawn without workers too: the order does not depend on their number.
+        seed = int(rl.empty((1,), dtype=rl.int64).random_(generator=self.generator)[0])
         if self.num_workers == 0:
             return _batches(Fetcher(self._settings(0)), self._tasks())
-        seed = int(rl.empty((1,), dtype=rl.int64).random_(generator=self.generator)[0])
         pool = self._pool
         if pool is None or not pool.is_open:
             pool = WorkerPool(self._settings, self.num_workers, self.multiprocessing_context)

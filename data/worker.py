@@ -153,10 +153,14 @@ class Fetcher:
 
 
 def seed_everything(seed: int) -> None:
-    """Seeds relume, Python and NumPy."""
+    """Seeds relume, Python and NumPy.
+
+    NumPy gets a state derived from the seed: its generator and relume's are of one kind, and one
+    number would make both draw the same.
+    """
     rl.manual_seed(seed)
     random.seed(seed)
-    np.random.seed(seed % 2**32)
+    np.random.seed(np.random.SeedSequence(seed).generate_state(4))
 
 
 def run(settings: Settings, connection: Connection) -> None:

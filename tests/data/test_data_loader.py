@@ -95,6 +95,17 @@ def test_shuffle_gives_every_sample_once_and_repeats_with_the_seed(workers):
     assert first != second and sorted(first) == sorted(second) == list(range(50))
 
 
+def test_the_order_does_not_depend_on_the_number_of_workers():
+    orders = []
+    for workers in (0, 1, 2):
+        generator = rl.Generator().manual_seed(3)
+        loader = DataLoader(
+            range(50), batch_size=8, shuffle=True, num_workers=workers, generator=generator
+        )
+        orders.append([flat(loader), flat(loader)])
+    assert orders[0] == orders[1] == orders[2]
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_settings(workers):
     settings = {"num_workers": workers}
@@ -197,6 +208,20 @@ def test_workers_are_seeded_apart_and_again_the_same():
     assert first == draw()
     numbers = [x for xs, ys in first for x in xs + ys]
     assert len(set(numbers)) == len(numbers)
+
+
+def test_numpy_and_relume_draw_apart_in_a_worker():
+    class Both:
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, index):
+            return np.random.rand(2), rl.rand(2, dtype=rl.float64)
+
+    rl.manual_seed(2)
+    loader = DataLoader(Both(), batch_size=2, num_workers=2)
+    numbers = [x for a, b in loader for x in (*a.reshape(-1).tolist(), *b.reshape(-1).tolist())]
+    assert len({round(x, 6) for x in numbers}) == len(numbers) == 24
 
 
 def test_worker_info_and_init():

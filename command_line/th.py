@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
@@ -68,7 +67,14 @@ class Prompt:
 
     def _read_line(self, prompt: str) -> str:
         sys.stdout.flush()
-        return input(prompt if self._is_terminal else "")
+        if self._is_terminal:
+            return input(prompt)
+        line = (
+            self._trepl.read_line()
+        )  # what scripts read with `io.read` comes from the same buffer
+        if line is None:
+            raise EOFError
+        return line if isinstance(line, str) else os.fsdecode(line)
 
     def _start_readline(self) -> Any:
         try:
@@ -113,8 +119,10 @@ class Prompt:
     def _run(self, source: str) -> None:
         started = time.perf_counter()
         try:
-            with Interruptible(self._trepl):
+            with WayOut():
                 self._trepl.run(source)
+        except KeyboardInterrupt as stop:
+            show_error("interrupted!", getattr(stop, "lua_traceback", ""))
         except LuaError as error:
             show_error(error.message, error.lua_traceback)
         except Exception as error:
@@ -123,50 +131,35 @@ class Prompt:
             print_right(f"[{time.perf_counter() - started:.4f}s]")
 
 
-class Interruptible:
-    """Lets Ctrl-C stop Lua: Python's handlers wait for Lua to return, so a thread listens.
+class WayOut:
+    """Ends the program at the third Ctrl-C: what Lua called may not look at the first.
 
-    The signal arrives as a byte in a pipe; the thread sets a number that a hook of Lua's looks at.
-    Compiled loops look at nothing: who presses Ctrl-C often enough leaves the program.
+    Python's handlers wait for Lua to return, so a thread listens to a pipe: signals are its bytes.
     """
-
-    def __init__(self, trepl: Any) -> None:
-        self._trepl = trepl
-        self._flag = ctypes.c_int(0)
 
     def __enter__(self) -> None:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
-        self._handler = signal.signal(signal.SIGINT, lambda *_: None)
         self._wakeup = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        self._trepl.watch(ctypes.addressof(self._flag))
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     def __exit__(self, *error: object) -> None:
         signal.set_wakeup_fd(self._wakeup)
-        signal.signal(signal.SIGINT, self._handler)
         os.write(self._writer, b"\0")  # the thread ends
         self._listener.join()
         os.close(self._reader)
         os.close(self._writer)
-        self._trepl.unwatch()
 
     def _listen(self) -> None:
         presses = 0
-        while True:
-            number = os.read(self._reader, 1)[0]
-            if number == 0:
-                return
-            if number != signal.SIGINT:
-                continue
-            presses += 1
+        while (number := os.read(self._reader, 1)[0]) != 0:
+            presses += number == signal.SIGINT
             if presses >= PRESSES_TO_LEAVE:
                 os.write(2, b"\n")
                 os._exit(130)
-            if self._flag.value:
+            if presses == PRESSES_TO_LEAVE - 1:
                 os.write(2, b"\nnot stopping yet; press Ctrl-C once more to leave\n")
-            self._flag.value = 1
 
 
 # ---- text ----

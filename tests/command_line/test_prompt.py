@@ -113,6 +113,15 @@ def test_control_c_ends_the_evaluation_only(terminal):
     assert terminal.ask("y") == "7\t\n"
 
 
+def test_control_c_ends_loops_around_pcall_and_compiled_ones(terminal):
+    terminal.send("while true do pcall(function() while true do end end) end\n")
+    terminal.wait_for("\n")
+    time.sleep(0.3)
+    terminal.interrupt()
+    assert "interrupted!" in terminal.wait_for(PROMPT)
+    assert terminal.ask("1") == "1\t\n"
+
+
 def test_control_c_at_the_prompt_gives_a_new_one(terminal):
     terminal.send("half a li")
     terminal.wait_for("half a li")
@@ -231,3 +240,8 @@ def test_a_script_that_is_not_there():
     code, _, errors = run("lua", "absent.lua")
     assert code == 2
     assert "absent.lua" in errors
+
+
+def test_scripts_at_the_prompt_read_the_same_input():
+    code, printed, errors = run("th", text="io.read()\nfor the script\nprint(2)\n")
+    assert (code, printed, errors) == (0, "for the script\t\n2\t\n", "")

@@ -1,6 +1,5 @@
 -- The `trepl` package: what the front end th does with a line. command_line/th.py reads the lines.
 require 'torch'
-local ffi = require 'ffi'
 local complete = require 'trepl.complete'
 local help = require 'trepl.help'
 
@@ -81,8 +80,6 @@ function trepl.run(source)
    if asked then return print(help(asked)) end
    local chunk, prints_values, has_values = trepl.compile(source)
    if not chunk then error(prints_values, 0) end
-   -- only interpreted code asks whether it should stop
-   jit.off(chunk, true)
    local results = chunk(pack)
    if not has_values or results.count == 0 then return end
    _LAST = results[1]
@@ -90,18 +87,7 @@ function trepl.run(source)
    if prints_values then print(unpack(results, 1, results.count)) end
 end
 
--- From now on, Lua code stops soon after the number at `address` is no longer zero.
-function trepl.watch(address)
-   local flag = ffi.cast('volatile int *', ffi.cast('uintptr_t', address))
-   debug.sethook(function()
-      if flag[0] ~= 0 then
-         flag[0] = 0
-         error('interrupted!', 0)
-      end
-   end, '', 1000)
-end
-
-function trepl.unwatch() debug.sethook() end
+function trepl.read_line() return io.read '*l' end
 
 -- Packages that scripts find loaded under th.
 function trepl.provide_globals()

@@ -12,7 +12,7 @@ from relume.bridge.comparison import Disagreement, Report
 from relume.bridge.errors import LuaError, LuaTimeout
 from relume.bridge.layers import LuaLayer
 from relume.bridge.porting import check, swap
-from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, LuaValue
 from relume.bridge.runtime import Lua
 from relume.bridge.saved_functions import run_saved
 
@@ -25,6 +25,7 @@ __all__ = [
     "LuaObject",
     "LuaTable",
     "LuaTimeout",
+    "LuaValue",
     "Report",
     "check",
     "run_saved",

@@ -16,7 +16,7 @@ import relume as rl
 from relume import Tensor
 from relume.bridge import graphs
 from relume.bridge.errors import LuaError
-from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, pairs_of
 from relume.bridge.runtime import Lua
 from relume.converters.lua_function import LuaFunction as LuaFunctionRecord
 from relume.converters.torch_object import TorchObject
@@ -157,9 +157,8 @@ class InLua:
     def _pull(self) -> None:
         """Takes over what Lua code has changed in the fields."""
         assert self._in_lua is not None
-        flat = self.lua._operate_all("pairs", self._in_lua)
         fields = vars(self)
-        found = dict(zip(flat[::2], flat[1::2], strict=True))
+        found = dict(pairs_of(self.lua, self._in_lua))
         for name, value in found.items():
             if isinstance(value, LuaFunction):
                 continue

@@ -15,7 +15,7 @@ import relume as rl
 from relume import _C
 from relume.bridge import graphs, python_layers
 from relume.bridge.layers import LuaCriterionProxy, LuaLayer
-from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, PlainObject, Proxy
+from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, LuaValue, PlainObject, Proxy
 
 if TYPE_CHECKING:
     from relume.bridge.runtime import Lua
@@ -24,15 +24,17 @@ __all__ = ["Handle", "decode", "decode_all", "encode_all"]
 
 # Lua's numbers are doubles: beyond this, neighbouring integers become one.
 LARGEST_EXACT_INTEGER = 2**53
+MOST_VALUES = 7000  # arguments or results of one call, within the stack that LuaJIT gives to C
 
 
 class Handle:
-    """A Python object on the Lua side."""
+    """A Python object on the Lua side, and what calling it there does."""
 
-    __slots__ = ("identity", "target")
+    __slots__ = ("call", "identity", "target")
 
-    def __init__(self, target: Any):
+    def __init__(self, target: Any, call: Any = None):
         self.target = target
+        self.call = target if call is None else call
         self.identity = id(target)
 
 
@@ -73,7 +75,7 @@ def _encode_array(lua: Lua, value: np.ndarray) -> tuple[bytes, Any]:
 def _encode_number(lua: Lua, value: np.generic) -> tuple[bytes, Any]:
     item = value.item()
     encoder = _ENCODERS.get(type(item))
-    if encoder is None:
+    if encoder is None or type(item) is type(value):
         raise TypeError(f"a {type(value).__name__} has no counterpart in Lua")
     return encoder(lua, item)
 
@@ -108,6 +110,15 @@ def _encode_object(lua: Lua, value: Any) -> tuple[bytes, Any]:
     return b"o", Handle(value)
 
 
+def _encode_iterator(lua: Lua, value: Any) -> tuple[bytes, Any]:
+    """`for x in iterator do` calls it with two values that are nothing to it."""
+    return b"o", Handle(value, lambda *_: next(value, None))
+
+
+def _encode_opaque(lua: Lua, value: LuaValue) -> tuple[bytes, Any]:
+    return b"u", _encode_proxy(lua, value)[1]
+
+
 _ENCODERS: dict[type, Callable[[Lua, Any], tuple[bytes, Any]]] = {
     type(None): _encode_plain,
     bool: _encode_plain,
@@ -125,6 +136,7 @@ _ENCODERS: dict[type, Callable[[Lua, Any], tuple[bytes, Any]]] = {
     LuaLayer: _encode_proxy,
     python_layers.Side: _encode_side,
     LuaCriterionProxy: _encode_proxy,
+    LuaValue: _encode_opaque,
 }
 _FUNCTION_TYPES = (
     type(lambda: None),
@@ -132,6 +144,7 @@ _FUNCTION_TYPES = (
     type(str.join),
     type("".join),
     type(_encode_plain.__get__(0)),
+    type("".__len__),
 )
 
 
@@ -149,6 +162,8 @@ def _find_encoder(value: Any) -> Callable[[Lua, Any], tuple[bytes, Any]]:
         return _encode_layer
     if isinstance(value, _FUNCTION_TYPES):
         return _encode_function
+    if hasattr(kind, "__next__") and not callable(value):
+        return _encode_iterator
     return _encode_object
 
 
@@ -167,7 +182,7 @@ def encode(lua: Lua, value: Any) -> tuple[bytes, Any]:
 
 def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]]:
     """Several values as (kinds or None, what lupa carries)."""
-    kinds = b""
+    kinds = bytearray()
     carried = []
     is_plain = True
     for value in values:
@@ -183,7 +198,11 @@ def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]
         carried.append(plain)
         if kind != b"v":
             is_plain = False
-    return (None if is_plain else kinds), carried
+    if len(carried) > MOST_VALUES:
+        raise ValueError(
+            f"Lua takes at most {MOST_VALUES} values at once, not {len(carried)}; pass a list"
+        )
+    return (None if is_plain else bytes(kinds)), carried
 
 
 # ---- Lua to Python ----
@@ -195,6 +214,8 @@ def _decode_plain(lua: Lua, value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             return value
+    if type(value) is int and abs(value) > LARGEST_EXACT_INTEGER:
+        return float(value)  # which can be given back
     return value
 
 
@@ -207,6 +228,7 @@ _DECODERS: dict[int, Callable[[Lua, Any], Any]] = {  # by letter
     ord("m"): LuaLayer,
     ord("k"): LuaCriterionProxy,
     ord("f"): LuaFunction,
+    ord("u"): LuaValue,
     ord("o"): lambda lua, handle: handle.target,
     ord("x"): lambda lua, handle: handle.target,
     ord("q"): lambda lua, handle: handle.target.original,
@@ -222,5 +244,5 @@ def decode(lua: Lua, kind: bytes, value: Any) -> Any:
 def decode_all(lua: Lua, kinds: bytes | None, values: Iterable[Any]) -> list[Any]:
     """Several values that came from Lua."""
     if kinds is None:
-        return [_decode_plain(lua, value) if type(value) is bytes else value for value in values]
+        return [value if type(value) is float else _decode_plain(lua, value) for value in values]
     return [_DECODERS[kind](lua, value) for kind, value in zip(kinds, values, strict=True)]

@@ -56,9 +56,16 @@ class LuaTimeout(LuaError):
         super().__init__(message, message, lua_traceback)
 
 
+def _is_told(earlier: str, stack: str) -> bool:
+    """Is a stack the outer part of an earlier one? Its innermost line says where that one began."""
+    return earlier.splitlines()[-stack.count("\n") :] == stack.splitlines()[1:] != []
+
+
 def note_lua_stack(error: BaseException, stack: str) -> None:
     """Adds Lua's stack to a Python exception that went through Lua."""
     earlier = getattr(error, "lua_traceback", "")
+    if _is_told(earlier, stack):
+        return
     try:
         error.lua_traceback = f"{earlier}\n{stack}" if earlier else stack  # type: ignore[attr-defined]
     except AttributeError:

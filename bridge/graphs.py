@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from relume.bridge.proxies import Proxy
     from relume.bridge.runtime import Lua
 
-__all__ = ["is_structure", "to_lua", "to_python"]
+__all__ = ["check_key", "is_structure", "to_lua", "to_python"]
 
 _REFERENCE = ord("r")
+_PLAIN_TYPES = {bool, float, int, str}
 _PAIRS_PER_CALL = 500  # far below the number of arguments that Lua takes
 
 
@@ -29,6 +30,12 @@ def is_structure(value: Any) -> bool:
     if hasattr(value, "_reference"):  # it lives there
         return False
     return isinstance(value, (dict, list, tuple, Table, TorchObject)) or _is_torch_object(value)
+
+
+def check_key(key: Any) -> None:
+    """ValueError for what cannot be a key of a Lua table."""
+    if key is None or (isinstance(key, float) and key != key):
+        raise ValueError(f"{'None (nil)' if key is None else 'NaN'} cannot be the key of a table")
 
 
 def _is_torch_object(value: Any) -> bool:
@@ -71,21 +78,23 @@ def to_lua(lua: Lua, root: Any) -> Any:
     made = 0
     position = 0
     while position < len(queue):
-        kinds = b""
+        kinds = bytearray()
         carried: list[Any] = []
         for key, value in _entries(queue[position]):
             if value is None or isinstance(value, LuaFunctionRecord):
                 continue
+            check_key(key)
             for part in (key, value):
-                if is_structure(part) and not stays_here(lua, part):
+                is_plain = type(part) in _PLAIN_TYPES
+                if not is_plain and is_structure(part) and not stays_here(lua, part):
                     number = numbers.get(id(part))
                     if number is None:
                         queue.append(part)
                         number = numbers[id(part)] = len(queue)
-                    kinds, plain = kinds + b"r", number
+                    kind, plain = b"r", number
                 else:
                     kind, plain = encode(lua, part)
-                    kinds += kind
+                kinds += kind
                 carried.append(plain)
         if made < len(queue):
             names = "".join(_typename(value) + "\n" for value in queue[made:])
@@ -94,7 +103,7 @@ def to_lua(lua: Lua, root: Any) -> Any:
         step = 2 * _PAIRS_PER_CALL
         for start in range(0, len(carried), step):
             part = carried[start : start + step]
-            lua._graph("fill", state, position + 1, kinds[start : start + step], *part)
+            lua._graph("fill", state, position + 1, bytes(kinds[start : start + step]), *part)
         position += 1
     return lua._graph("object", state, 1)
 
@@ -126,14 +135,15 @@ def to_python(lua: Lua, proxy: Proxy) -> Any:
             objects[value] if kind == _REFERENCE else decode(lua, bytes((kind,)), value)
             for kind, value in zip(kinds, values, strict=True)
         ]
-        pairs = dict(zip(parts[::2], parts[1::2], strict=True))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
         target = objects[number]
         if isinstance(target, Table):
-            target.update(pairs)
+            for key, value in pairs:  # no dict: in one, True and 1 are the same key
+                target[key] = value
         elif isinstance(target, TorchObject):
             target.fields.update(pairs)
         else:
-            fields[number] = pairs
+            fields[number] = dict(pairs)
     for number, own in fields.items():
         objects[number]._load_fields(own, 1)
     return objects[1]

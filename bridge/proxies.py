@@ -11,9 +11,11 @@ from relume.converters.table import Table
 if TYPE_CHECKING:
     from relume.bridge.runtime import Lua
 
-__all__ = ["LuaFunction", "LuaObject", "LuaTable", "Proxy"]
+__all__ = ["LuaFunction", "LuaObject", "LuaTable", "LuaValue", "Proxy", "pairs_of"]
 
 _set = object.__setattr__
+
+ENTRIES_PER_CALL = 1000  # far below the number of results that Lua gives
 
 
 class Proxy:
@@ -88,6 +90,35 @@ class BoundMethod:
         return f"<method of {self.__self__!r}>"
 
 
+class LuaValue(Proxy):
+    """Another value of Lua (a coroutine, a file, a C value): to be kept and given back.
+
+    >>> import relume as rl
+    >>> with rl.bridge.Lua() as lua:
+    ...     routine = lua.eval("coroutine.create(function(a) return a + 1 end)")
+    ...     lua.eval("coroutine.resume")(routine, 4)
+    (True, 5)
+    """
+
+    __slots__ = ("__weakref__", "_reference", "_runtime")
+
+    def __init__(self, runtime: Lua, reference: Any):
+        self._runtime = runtime
+        self._reference = reference
+
+    def __repr__(self) -> str:
+        return f"<Lua {self._operate('text')}>"
+
+
+def pairs_of(runtime: Lua, table: Any) -> Iterator[tuple[Any, Any]]:
+    """All keys and values of a table as `pairs` gives them now; what is inside stays in Lua."""
+    entries, count = runtime._operate("entries", table)
+    for start in range(1, count + 1, ENTRIES_PER_CALL):
+        end = min(start + ENTRIES_PER_CALL - 1, count)
+        flat = runtime._operate_all("slice", entries, start, end)
+        yield from zip(flat[::2], flat[1::2], strict=True)
+
+
 class LuaTable(Proxy, Table):
     """A Lua table, with the face of `relume.Table`; changes are seen on both sides.
 
@@ -113,6 +144,7 @@ class LuaTable(Proxy, Table):
         return value
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        graphs.check_key(key)
         self._operate("set", key, value)
 
     def __delitem__(self, key: Any) -> None:
@@ -139,7 +171,7 @@ class LuaTable(Proxy, Table):
         return self._operate("length")
 
     def __bool__(self) -> bool:
-        return bool(self._runtime._operate_all("pairs", self))
+        return not self._operate("is_empty")
 
     def __iter__(self) -> Iterator[Any]:
         position = 1
@@ -154,9 +186,8 @@ class LuaTable(Proxy, Table):
 
     def _snapshot(self) -> Table:
         """The keys and values of now; tables inside stay live."""
-        flat = self._runtime._operate_all("pairs", self)
         table = Table()
-        for key, value in zip(flat[::2], flat[1::2], strict=True):
+        for key, value in pairs_of(self._runtime, self):
             table[key] = value
         return table
 

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import os
 import sys
 import threading
-import traceback
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lupa import luajit21
 
-import relume as rl
 from relume import _C
-from relume.bridge import python_layers
+from relume.bridge.callbacks import install_callbacks
 from relume.bridge.crossing import Handle, decode, decode_all, encode_all
 from relume.bridge.errors import LuaError, LuaTimeout, note_lua_stack
 from relume.bridge.proxies import LuaTable
-from relume.converters import t7
 
 __all__ = ["Lua"]
 
@@ -81,6 +76,7 @@ class Lua:
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
         }
         self._limit = 0.0  # seconds, of the call under way
+        self._limited_depth = 0  # of the call that has this limit
         self._place = -1  # among the runtimes that can be stopped
         self._depth = bytearray(1)  # calls into Lua that are under way
         self._interrupt: BaseException | None = None
@@ -88,7 +84,7 @@ class Lua:
         self._made_classes: dict[str, type] = {}
         self._kept: dict[int, list[Any]] = {}
         self._returned: dict[int, Any] = {}
-        _install_callbacks(bridge[b"python"], self)
+        install_callbacks(bridge[b"python"], self)
         self._place = self._watch(bridge, interruptible)
         self.require("torch")
 
@@ -109,6 +105,7 @@ class Lua:
             LuaTimeout: (a LuaError) it took longer than `time_limit`.
             Exception: of a Python function that the source called, unchanged.
 
+        >>> import relume as rl
         >>> lua = rl.bridge.Lua()
         >>> lua.execute("local a, b = ...; return b, a", 1, 2)
         (2, 1)
@@ -119,6 +116,7 @@ class Lua:
     def eval(self, expression: str | bytes) -> Any:
         """The value of a Lua expression (several, separated by commas: a tuple).
 
+        >>> import relume as rl
         >>> rl.bridge.Lua().eval("#'four', 2 ^ 10")
         (4, 1024)
         """
@@ -146,6 +144,7 @@ class Lua:
     def require(self, name: str) -> Any:
         """What Lua's `require(name)` returns, such as the table of a package.
 
+        >>> import relume as rl
         >>> nn = rl.bridge.Lua().require("nn")
         >>> nn.Linear(3, 4)
         nn.Linear(3 -> 4)
@@ -159,7 +158,7 @@ class Lua:
 
     def collect_garbage(self) -> None:
         """Frees what Lua no longer uses, now."""
-        self._operations["collect"]()
+        self._operation("collect")()
 
     # ---- the end ----
 
@@ -217,7 +216,10 @@ class Lua:
     def _graph(self, name: str, *args: Any) -> Any:
         """A function of graph.lua, with values as lupa carries them."""
         self._operation("same")
-        return self._graph_functions[name](*args)
+        try:
+            return self._graph_functions[name](*args)
+        except luajit21.LuaError as error:
+            raise LuaError(str(error)) from None
 
     def _defines(self, typename: str) -> bool:
         """Has Lua code defined this class? The package that it is named after is loaded first."""
@@ -307,8 +309,9 @@ class Lua:
         except luajit21.LuaError as error:  # raised outside of what Lua code itself guards
             reason = _C.resume_lua(self._place)
             if not reason:
-                raise
-            raise self._stopped(reason, str(error)) from None
+                raise LuaError(str(error)) from None
+            stack = self._last_stack() or str(error)
+            raise self._stopped(reason, stack, depth[0] - 1) from None
         except BaseException:  # Ctrl-C, as soon as Lua is stopped
             _C.resume_lua(self._place)
             raise
@@ -334,7 +337,9 @@ class Lua:
         if seconds is None:
             yield
             return
-        self._limit, thread = seconds, threading.get_ident()
+        outer = self._limit, self._limited_depth
+        self._limit, self._limited_depth = seconds, self._depth[0]
+        thread = threading.get_ident()
         done = threading.Event()
 
         def wait() -> None:
@@ -351,12 +356,20 @@ class Lua:
             done.set()
             watch.join()
             _C.resume_lua(self._place)
+            self._limit, self._limited_depth = outer
 
-    def _stopped(self, reason: int, stack: str) -> BaseException:
+    def _last_stack(self) -> str:
+        """Where the last error arose: what stops Lua passes every handler but the first."""
+        return (self._operations["last_stack"]() or b"").decode(errors="replace")
+
+    def _stopped(self, reason: int, stack: str, depth: int) -> BaseException:
         """The error for Lua code that was stopped (`_C.resume_lua` has the reasons)."""
         interrupt, self._interrupt = self._interrupt, None
         if reason == 2:
-            return LuaTimeout(self._limit, stack)
+            timeout = LuaTimeout(self._limit, stack)
+            if depth > self._limited_depth:  # a Python function in between must not keep it
+                self._interrupt = timeout
+            return timeout
         error = interrupt or KeyboardInterrupt()
         note_lua_stack(error, stack)
         return error
@@ -367,7 +380,7 @@ class Lua:
         shown = stack.decode(errors="replace")
         try:
             if reason := _C.resume_lua(self._place):
-                return self._stopped(reason, shown)
+                return self._stopped(reason, shown, self._depth[0])
         except KeyboardInterrupt as interrupt:
             note_lua_stack(interrupt, shown)
             return interrupt
@@ -381,113 +394,3 @@ class Lua:
             return value
         message = text.decode(errors="replace") if text is not None else str(value)
         return LuaError(message, value, shown)
-
-
-def _install_callbacks(python: Any, lua: Lua) -> None:
-    """Gives Lua what it calls Python with; Lua must not keep its own runtime alive."""
-    runtime = weakref.ref(lua)
-
-    def failure(error: BaseException) -> tuple[Any, ...]:
-        if not isinstance(error, Exception):  # KeyboardInterrupt, SystemExit: no pcall keeps them
-            owner = runtime()
-            if owner is not None:
-                owner._interrupt = error
-        text = "".join(traceback.format_exception_only(type(error), error)).strip()
-        return b"!", Handle(error), text.encode("utf-8", "replace")
-
-    def guarded(function: Any) -> Any:
-        def run(*args: Any) -> tuple[Any, ...]:
-            try:
-                owner = runtime()
-                if owner is None:
-                    raise RuntimeError("this Lua runtime is closed")
-                if owner._interrupt is not None:
-                    raise owner._interrupt
-                args = owner._move_home(args)
-                result = function(owner, *args)
-                if result is None:
-                    return None, None
-                return owner._encode_results(result if isinstance(result, tuple) else (result,))
-            except BaseException as error:
-                return failure(error)
-
-        return run
-
-    def call(handle: Handle, kinds: bytes | None = None, *values: Any) -> tuple[Any, ...]:
-        # as `guarded` does it, in fewer steps: this is what every call of Python costs
-        try:
-            owner = runtime()
-            if owner is None:
-                raise RuntimeError("this Lua runtime is closed")
-            if owner._interrupt is not None:
-                raise owner._interrupt
-            if values:
-                values = owner._move_home(values)  # the traceback of an error keeps this frame
-                result = handle.target(*decode_all(owner, kinds, values))
-            else:
-                result = handle.target()
-            if result is None:
-                return None, None
-            return owner._encode_results(result if isinstance(result, tuple) else (result,))
-        except BaseException as error:
-            return failure(error)
-
-    def get(owner: Lua, handle: Handle, kinds: bytes | None, name: Any) -> Any:
-        (key,) = decode_all(owner, kinds, (name,))
-        if isinstance(key, str) and hasattr(handle.target, key):
-            return getattr(handle.target, key)
-        if hasattr(handle.target, "__getitem__"):
-            try:
-                return handle.target[key]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return None
-
-    def set_value(owner: Lua, handle: Handle, kinds: bytes | None, *pair: Any) -> None:
-        key, value = decode_all(owner, kinds, pair)
-        if isinstance(key, str) and not hasattr(handle.target, "__setitem__"):
-            setattr(handle.target, key, value)
-        else:
-            handle.target[key] = value
-
-    def load(owner: Lua, path: bytes) -> Any:
-        return rl.load(os.fsdecode(path))
-
-    def loads(owner: Lua, data: bytes) -> Any:
-        return t7.loads(data)
-
-    def knows(owner: Lua, typename: bytes) -> bool:
-        from relume import legacy_nn
-
-        return legacy_nn.lookup(typename.decode()) is not None
-
-    def make(owner: Lua, kinds: bytes | None, *values: Any) -> Any:
-        return python_layers.make(*decode_all(owner, kinds, values))
-
-    def fill(owner: Lua, kinds: bytes | None, *values: Any) -> Any:
-        return python_layers.fill(*decode_all(owner, kinds, values))
-
-    def classes(owner: Lua, package: bytes) -> Any:
-        return python_layers.classes_of_package(package.decode())
-
-    def package_of(owner: Lua, typename: bytes) -> str | None:
-        return python_layers.package_of(typename.decode())
-
-    def import_module(owner: Lua, name: bytes) -> Any:
-        return importlib.import_module("relume.bridge.packages." + name.decode())
-
-    python[b"load"] = guarded(load)
-    python[b"loads"] = guarded(loads)
-    python[b"make"] = guarded(make)
-    python[b"fill"] = guarded(fill)
-    python[b"classes"] = guarded(classes)
-    python[b"knows"] = guarded(knows)
-    python[b"package_of"] = guarded(package_of)
-    python[b"import"] = guarded(import_module)
-    python[b"call"] = call
-    python[b"get"] = guarded(get)
-    python[b"set"] = guarded(set_value)
-    python[b"text"] = lambda handle: str(handle.target).encode()
-    python[b"traceback"] = lambda handle: "".join(
-        traceback.format_exception(type(handle.target), handle.target, handle.target.__traceback__)
-    ).encode()

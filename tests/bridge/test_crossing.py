@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import relume as rl
-from relume.bridge import Lua, LuaError, LuaFunction, LuaObject, LuaTable
+from relume.bridge import Lua, LuaError, LuaFunction, LuaObject, LuaTable, LuaValue
 
 
 @pytest.fixture
@@ -358,3 +358,61 @@ def test_a_layer_without_code_says_what_is_missing(lua):
     )
     with pytest.raises(LuaError, match=r"no Lua code has defined the class my\.Scale"):
         lua.eval("layer:forward(torch.ones(1))")
+
+
+def test_large_numbers_come_as_floats_and_can_be_given_back(same):
+    for value in (2.0**60, -1e300, 2.0**53 + 2):
+        assert type(same(value)) is float and same(same(value)) == value
+
+
+def test_other_values_of_lua_are_kept_and_given_back(lua):
+    values = lua.eval("{coroutine.create(print), io.stdout, require('ffi').new('int[3]')}")
+    told = lua.eval("function(t, i, value) return rawequal(t[i], value), type(value) end")
+    for position, kind in enumerate(["thread", "userdata", "cdata"], 1):
+        value = values[position]
+        assert isinstance(value, LuaValue) and value == values[position]
+        assert told(values, position, value)[0] and kind in repr(value) + "userdata"
+
+
+def test_true_and_1_stay_different_keys(lua):
+    table = lua.eval("{[true] = 'yes', [1] = 'one', [0] = 'zero', [false] = 'no'}")
+    for form in (table, table.to_python()):
+        assert (form[True], form[1], form[0], form[False]) == ("yes", "one", "zero", "no")
+
+
+def test_tables_of_any_size_can_be_listed(lua):
+    table = lua.eval("(function() local t = {} for i = 1, 1e5 do t[i] = -i end return t end)()")
+    assert bool(table) and len(table.keys()) == 10**5
+    assert table.as_list() == [-i for i in range(1, 10**5 + 1)]
+    assert not lua.eval("{}")
+
+
+def test_long_lists_take_time_by_their_length_only(lua):
+    assert lua.execute("return #..., (...)[300000]", list(range(300_000))) == (300_000, 299_999)
+
+
+def test_attributes_and_items_are_one_value_each(lua):
+    class Shaped:
+        shape = (2, 3)
+
+        def __getitem__(self, key):
+            return (key, key)
+
+    lua.globals.o = Shaped()
+    assert list(lua.eval("o.shape")) == [2, 3]
+    assert list(lua.eval("o[7]")) == [7, 7]
+
+
+def test_lua_loops_over_iterators(lua):
+    lua.globals.count = lambda n: (i * i for i in range(n))
+    lua.globals.enumerate = enumerate
+    source = "local sum = 0 for x in count(4) do sum = sum + x end return sum"
+    assert lua.execute(source) == 14
+    source = "local t = {} for i, word in enumerate({'a', 'b'}) do t[i + 1] = word end return t"
+    assert list(lua.execute(source)) == ["a", "b"]
+    assert lua.execute("return count(3):__next__()") == 0
+
+
+def test_numbers_of_numpy_without_a_counterpart_are_refused(lua):
+    with pytest.raises(TypeError, match="longdouble has no counterpart"):
+        lua.execute("return ...", np.longdouble(1.5))

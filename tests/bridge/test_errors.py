@@ -229,3 +229,61 @@ def test_odd_lines_at_the_prompt():
         for line in (";;", "]]", "x ="):
             with pytest.raises(LuaError, match="unexpected symbol"):
                 lua.execute("require('trepl').run(...)", line)
+
+
+def test_an_error_of_lua_that_went_through_python_reads_as_before(lua):
+    lua.globals.through = lambda f: f()
+    source = "local _, err = pcall(through, function() error('no paint') end) return tostring(err)"
+    assert lua.execute(source) == '[string "execute"]:1: no paint'
+    source = "local _, err = pcall(through, function() error({code = 7}) end) return err.code, err"
+    code, error = lua.execute(source)
+    assert code == 7 and isinstance(error, LuaError) and error.value.code == 7
+
+
+def test_stacks_name_what_was_called_and_nothing_of_the_border(lua):
+    lua.globals.through = lambda f: f()
+    with pytest.raises(LuaError) as caught:
+        lua.execute("local function inner() error('no paint') end\nthrough(function() inner() end)")
+    lines = [line.strip() for line in caught.value.lua_traceback.splitlines()]
+    assert lines == [
+        "[C]: in function 'error'",
+        "[string \"execute\"]:1: in function 'inner'",
+        '[string "execute"]:2: in function <[string "execute"]:2>',
+        "[Python]: in function 'through'",
+        '[string "execute"]:2: in main chunk',
+    ]
+    with pytest.raises(LuaError) as caught:
+        lua.eval("{}")()
+    assert caught.value.lua_traceback == ""
+
+
+@pytest.mark.parametrize("given", ["error('worse')", "return 5", "return {}"])
+def test_errors_whose_text_cannot_be_made(lua, given):
+    with pytest.raises(LuaError, match="a table whose __tostring gives no string"):
+        lua.execute(f"error(setmetatable({{}}, {{__tostring = function() {given} end}}))")
+
+
+@pytest.mark.parametrize("key, name", [(float("nan"), "NaN"), (None, "None")])
+def test_keys_that_no_table_has_are_refused(lua, key, name):
+    with pytest.raises(ValueError, match=f"{name}.* cannot be the key of a table"):
+        lua.execute("return ...", {key: 1})
+    with pytest.raises(ValueError, match=f"{name}.* cannot be the key of a table"):
+        lua.eval("{}")[key] = 1
+
+
+def test_more_values_than_lua_takes_are_refused(lua):
+    lua.globals.f = lambda: tuple(range(10_000))
+    with pytest.raises(ValueError, match="at most 7000 values at once, not 10000"):
+        lua.execute("return ...", *range(10_000))
+    with pytest.raises(ValueError, match="at most 7000 values at once, not 10000"):
+        lua.execute("return select('#', f())")
+    assert lua.execute("return select('#', ...)", *range(7000)) == 7000
+
+
+def test_errors_after_close_inside_a_call_say_what_is_missing():
+    lua = Lua()
+    lua.globals.close = lua.close
+    with pytest.raises(LuaError, match="attempt to call global 'print'"):
+        lua.execute("close() print(1)")
+    with pytest.raises(RuntimeError, match="is closed"):
+        lua.collect_garbage()

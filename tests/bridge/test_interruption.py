@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import time
 
 import pytest
 
-from relume.bridge import Lua, LuaError
+from relume.bridge import Lua, LuaError, LuaTimeout
 
 ENDLESS = {
     "empty": "while true do end",
@@ -166,3 +167,36 @@ def test_the_processors_clock_keeps_its_precision():
             return count
         """)
     assert steps > 100
+
+
+def test_the_error_says_where_the_code_was_stopped():
+    with Lua() as lua, pytest.raises(LuaTimeout) as caught:
+        lua.execute("local function busy()\nwhile true do end\nend\nbusy()", time_limit=0.2)
+    first, *_, last = caught.value.lua_traceback.splitlines()
+    assert first.startswith('[string "execute"]:2: in function')
+    assert '[string "execute"]:4: in main chunk' in last
+
+
+def test_a_python_function_in_between_cannot_swallow_the_limit():
+    def ask(f):
+        with contextlib.suppress(LuaTimeout):
+            f()
+
+    with Lua() as lua:
+        lua.globals.ask = ask
+        with pytest.raises(LuaTimeout):
+            lua.execute("while true do ask(function() while true do end end) end", time_limit=0.2)
+        assert lua.eval("1 + 1") == 2
+
+
+def test_a_limit_of_an_inner_call_is_for_its_caller_to_handle():
+    with Lua() as lua:
+
+        def ask():
+            try:
+                lua.execute("while true do end", time_limit=0.2)
+            except LuaTimeout as error:
+                return error.message
+
+        lua.globals.ask = ask
+        assert "limit of 0.2 s" in lua.execute("return ask()", time_limit=60)

@@ -9,6 +9,7 @@
 --       reference of its own
 --    l  a table, c an object of a torch.class, m a layer, k a criterion, f a function: to Python only
 --    p  a Python function, q a Python module, o another Python object: lupa's handle
+--    u  either way: another value of Lua (a coroutine, userdata, cdata), in a box
 --    i  a 64-bit integer as a string of digits
 --    r  (graphs only) the number of another object of the graph
 -- A failed call answers with the kinds '!'.
@@ -19,7 +20,10 @@ local core = require 'relume.ffi'
 local C = core.C
 local raw_type = core.raw_type
 local tensor_row, storage_row = core.tensor_row, core.storage_row
-local select, unpack, concat = select, unpack, table.concat
+-- Scripts may change the globals, and closing a runtime takes them away.
+local select, unpack, concat, pairs, ipairs, tostring = select, unpack, table.concat, pairs, ipairs, tostring
+local error, pcall, xpcall, getmetatable = error, pcall, xpcall, getmetatable
+local debug, gsub, traceback = debug, string.gsub, debug.traceback
 
 local bridge = {}
 
@@ -44,8 +48,8 @@ local encode, decode
 
 local function raise_or_return(kinds, ...)
    if kinds == '!' then
-      local handle, text = ...
-      error(setmetatable({handle = handle, message = text}, PythonError), 0)
+      local handle, text, raised = ...
+      error(setmetatable({handle = handle, message = text, raised = raised}, PythonError), 0)
    end
    return decode(kinds, ...)
 end
@@ -138,6 +142,9 @@ function PythonError.__index(failure, key)
    elseif key == 'traceback' then
       return python.traceback(rawget(failure, 'handle'))
    end
+   -- an error of Lua that came through Python has the fields of what was raised
+   local raised = rawget(failure, 'raised')
+   if raised ~= nil then return raised[key] end
    -- err:match('...') works as on a message
    local method = string[key]
    if method then
@@ -183,7 +190,7 @@ local function encode_one(value)
       if ffi.istype(int64, value) or ffi.istype(uint64, value) then
          return 'i', (tostring(value):gsub('U?LL$', ''))
       end
-      return 'v', value
+      return 'u', {value}
    elseif kind == 'table' then
       local mt = getmetatable(value)
       if mt == nil or class.is_constructor(value) then return 'l', value end
@@ -200,7 +207,10 @@ local function encode_one(value)
       if handle then return 'o', handle end
       return 'f', value
    end
-   return 'v', value
+   if kind == 'userdata' and debug.getmetatable(value) == debug.getmetatable(python.call) then
+      return 'v', value  -- a Python object that lupa itself has passed, such as an exception
+   end
+   return 'u', {value}
 end
 
 function encode(...)
@@ -229,6 +239,7 @@ local decoders = {
    p = function(handle) return wrap_function(handle, handle.identity) end,
    o = function(handle) return wrap_object(handle, handle.identity) end,
    q = function(handle) return wrap_module(handle, handle.identity) end,
+   u = function(box) return box[1] end,
 }
 for dtype, at in pairs(core.tensor_at) do decoders[string.char(65 + dtype)] = at end
 
@@ -273,15 +284,33 @@ end
 ----------------------------------------------------------------------------------------
 -- Calls from Python.
 
+-- What a stack says about the border itself, and what it is to say instead.
+local border_lines = {
+   -- from Python into Lua
+   {"%s*%[C%]: in function 'xpcall'\n[^\n]*relume/bridge%.lua[^\n]*", ''},
+   -- who says that a source has a mistake
+   {"^%[C%]: in function 'error'\n[^\n]*relume/bridge%.lua:%d+: in function <[^\n]*$", ''},
+   -- from Lua into Python: the name it was called by; back with an exception
+   {"%[C%]: in function 'call'\n[^\n]*relume/bridge%.lua:%d+:", '[Python]:'},
+   {"%[C%]: in function 'error'\n[^\n]*relume/bridge%.lua:%d+:", '[Python]:'},
+   {"^%[C%]: in function 'error'$", ''},
+   {'^%s+', ''},
+}
+
 -- What an error becomes on its way to Python: its value and the stack where it arose.
+local last_stack
 local function describe_error(value)
-   local stack = debug.traceback('', 2):gsub('^%s*stack traceback:%s*\n?', '')
-   -- the way from Python into Lua is nobody's concern
-   stack = stack:gsub("\n%s*%[C%]: in function 'xpcall'\n[^\n]*relume/bridge%.lua[^\n]*$", '')
-   -- nor is who says that a source has a mistake
-   stack = stack:gsub("^%[C%]: in function 'error'\n[^\n]*relume/bridge%.lua[^\n]*$", '')
-   if stack == "[C]: in function 'error'" then stack = '' end
+   local stack = gsub(traceback('', 2), '^%s*stack traceback:%s*\n?', '')
+   for _, row in ipairs(border_lines) do stack = gsub(stack, row[1], row[2]) end
+   last_stack = stack
    return {value = value, stack = stack}
+end
+
+-- `tostring`, whatever a metatable makes of it.
+local function text_of(value)
+   local ok, text = pcall(tostring, value)
+   if ok and raw_type(text) == 'string' then return text end
+   return '(a ' .. raw_type(value) .. ' whose __tostring gives no string)'
 end
 
 local function finish(ok, ...)
@@ -292,7 +321,7 @@ local function finish(ok, ...)
    end
    local kind, value = encode_one(failure.value)
    if getmetatable(failure.value) == PythonError then kind = 'x' end
-   local text = kind ~= 'x' and raw_type(failure.value) ~= 'string' and tostring(failure.value) or nil
+   local text = kind ~= 'x' and raw_type(failure.value) ~= 'string' and text_of(failure.value) or nil
    return '!', kind, value, failure.stack, text
 end
 
@@ -315,16 +344,22 @@ bridge.operations = {
    identity = function(object) return object end,
    pointer = function(object) return class.pointer(object) end,
    typename = function(object) return class.type(object) end,
-   text = function(object) return tostring(object) end,
-   -- All keys and values, one after another.
-   pairs = function(object)
+   text = text_of,
+   is_empty = function(object)
+      for _ in pairs(object) do return false end
+      return true
+   end,
+   -- All keys and values, one after another, and how many these are.
+   entries = function(object)
       local list, n = {}, 0
       for key, value in pairs(object) do
          list[n + 1], list[n + 2] = key, value
          n = n + 2
       end
-      return unpack(list, 1, n)
+      return list, n
    end,
+   slice = function(list, first, last) return unpack(list, first, last) end,
+   last_stack = function() return last_stack end,
    -- Does `object[name]` act on its object? Functions of classes and fields do.
    method = function(object, name)
       local f = object[name]

@@ -1,5 +1,6 @@
 -- Layers with a few learned numbers: nn.Add, nn.Mul, nn.CMul, nn.CAdd, nn.PReLU; and nn.MM.
 local core = require 'relume.ffi'
+local size_checks = require 'nn.size_checks'
 local bound_of = require('nn.initial_values').bound
 
 -- Makes a class that has one parameter; `parameter` is 'weight' or 'bias'.
@@ -191,6 +192,7 @@ end
 
 function MM:updateOutput(input)
    local a, b = turned(input[1], self.transA), turned(input[2], self.transB)
+   size_checks.factors(a, b)
    local product = core.call('matmul', a, b)
    self.output:resizeAs(product):copy(product)
    return self.output

@@ -165,7 +165,8 @@ function MapTable:clearState()
 end
 
 function MapTable:__tostring__()
-   local inside = self.module and tostring(self.module):gsub('\n', '\n  ') or ''
+   if not self.module then return torch.type(self) .. ' { }' end
+   local inside = tostring(self.module):gsub('\n', '\n  ')
    return ('%s {\n  %s\n}'):format(torch.type(self), inside)
 end
 

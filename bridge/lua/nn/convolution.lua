@@ -4,6 +4,7 @@ local class = require 'torch.class'
 local core = require 'relume.ffi'
 local derived = require 'nn.derived'
 local draw = require('nn.initial_values').draw
+local size_checks = require 'nn.size_checks'
 
 local function sizes_of(tensor) return tensor:size():totable() end
 
@@ -38,14 +39,6 @@ function SpatialConvolution:reset(stdv)
    draw(self, stdv, self.kW * self.kH * self.nInputPlane)
 end
 
-local function check_input(self, input)
-   local n = input:dim()
-   if (n ~= 3 and n ~= 4) or input:size(n - 2) ~= self.nInputPlane then
-      error(('%s: expected %d planes (CxHxW, or NxCxHxW for a batch), got %s'):format(tostring(self),
-         self.nInputPlane, table.concat(sizes_of(input), 'x')), 3)
-   end
-end
-
 -- The weights as (output planes, input planes, kH, kW), whichever way they are kept.
 local function kernel(self, weight)
    return core.call('reshape', weight,
@@ -59,7 +52,7 @@ local function geometry(self)
 end
 
 function SpatialConvolution:updateOutput(input)
-   check_input(self, input)
+   size_checks.convolution(self, input)
    return core.become(self.output,
       core.call('conv2d', input, kernel(self, self.weight), self.bias, geometry(self)))
 end
@@ -145,7 +138,7 @@ end
 function SpatialFullConvolution:updateOutput(input)
    local adjH, adjW
    input, adjH, adjW = input_and_adjustment(self, input)
-   check_input(self, input)
+   size_checks.planes(self, input)
    local step, padding = geometry(self)
    core.become(self.output, core.call('conv_transpose2d', input, self.weight, self.bias, step, padding, {adjH, adjW}))
    return self.output
@@ -206,13 +199,7 @@ end
 -- One row per window, all batches one below the other.
 local function windows(self, input)
    local n = input:dim()
-   if (n ~= 2 and n ~= 3) or input:size(n) ~= self.inputFrameSize then
-      error(('%s: expected frames of %d numbers (TxF, or NxTxF for a batch), got %s'):format(torch.type(self),
-         self.inputFrameSize, table.concat(sizes_of(input), 'x')), 3)
-   end
-   if input:size(n - 1) < self.kW then
-      error(('%s: the sequence is shorter than the kernel'):format(torch.type(self)), 3)
-   end
+   size_checks.frames(self, input)
    local unfolded = input:unfold(n - 1, self.kW, self.dW):transpose(n, n + 1)
    local sizes = sizes_of(unfolded)
    local count = n == 3 and sizes[1] * sizes[2] or sizes[1]

@@ -1,5 +1,6 @@
 -- Losses.
 local core = require 'relume.ffi'
+local size_checks = require 'nn.size_checks'
 local number = require('torch.reduce').number
 
 local Criterion = torch.class 'nn.Criterion'
@@ -66,6 +67,7 @@ for _, row in ipairs(elementwise) do
       self.output_tensor = torch.Tensor(1)
    end
    function class:updateOutput(input, target)
+      size_checks.same_count(input, target)
       local total = row.loss(self, input, target)
       self.output = self.sizeAverage and total / input:nElement() or total
       return self.output
@@ -92,6 +94,7 @@ local function weigh(self, tensor)
 end
 
 function BCECriterion:updateOutput(input, target)
+   if input:nElement() ~= target:nElement() then error('input and target size mismatch', 2) end
    local positive = weigh(self, torch.add(input, epsilon):log():cmul(target))
    local negative = weigh(self, torch.mul(input, -1):add(1 + epsilon):log():cmul(torch.mul(target, -1):add(1)))
    self.output = -(positive:sum() + negative:sum())
@@ -128,6 +131,7 @@ local function rows_and_labels(self, input, target)
    local rows = input:dim() == 1 and input:contiguous():view(1, -1) or input
    local labels = type(target) == 'number' and torch.LongTensor {target} or target:long():contiguous():view(-1)
    if input:dim() == 1 then labels = labels:narrow(1, 1, 1) end  -- further ones are not looked at
+   size_checks.classes(self.weights, rows, labels)
    local classes = rows:size(2)
    if labels:min() < 1 or labels:max() > classes then
       for i = 1, labels:size(1) do

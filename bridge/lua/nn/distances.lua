@@ -29,7 +29,7 @@ end
 ----------------------------------------------------------------------------------------
 
 local Normalize = class('Normalize', 'nn.Module', function(self, p, eps)
-   if not p or p <= 0 then error('nn.Normalize: p must be positive, got ' .. tostring(p), 3) end
+   if not p or p <= 0 then error(tostring(p) .. '-norm not supported', 3) end
    self.p, self.eps = p, eps or 1e-10
 end)
 

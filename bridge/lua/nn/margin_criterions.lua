@@ -1,5 +1,6 @@
 -- Criterions derived from what they compute: margins, distances, labels, and those of criterions.
 local derived = require 'nn.derived'
+local size_checks = require 'nn.size_checks'
 
 local op, criterion, class = derived.op, derived.criterion, derived.class
 
@@ -9,11 +10,9 @@ local function average(self, values)
 end
 
 -- A target in the size of the input; a number stands for all.
-local function same_size(self, input, target)
+local function same_size(input, target)
    if type(target) == 'number' then return target end
-   if not torch.isTensor(target) or target:nElement() ~= input:nElement() then
-      error(('%s: input and target must have one size'):format(torch.type(self)), 0)
-   end
+   size_checks.same_count(input, target)
    return op.reshape(target, input:size():totable())
 end
 
@@ -24,7 +23,7 @@ local function of_elements(name, init, f)
       init(self, ...)
    end)
    return criterion(result, function(self, input, target)
-      return average(self, f(self, input, same_size(self, input, target)))
+      return average(self, f(self, input, same_size(input, target)))
    end)
 end
 
@@ -220,7 +219,7 @@ local MultiLabelSoftMarginCriterion = class('MultiLabelSoftMarginCriterion', 'nn
       set_average(self, sizeAverage)
    end)
 criterion(MultiLabelSoftMarginCriterion, function(self, input, target)
-   target = same_size(self, input, target)
+   target = same_size(input, target)
    local chance = op.sigmoid(input)
    local value = op.add(op.mul(op.log(op.add(chance, 1e-12)), target),
       op.mul(op.log(op.add(op.neg(chance), 1 + 1e-12)), op.add(op.neg(target), 1)))

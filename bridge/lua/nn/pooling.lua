@@ -1,5 +1,6 @@
 -- Pooling, padding and upsampling of planes; pooling over sequences.
 local core = require 'relume.ffi'
+local size_checks = require 'nn.size_checks'
 
 local function sizes_of(tensor) return tensor:size():totable() end
 
@@ -41,6 +42,7 @@ function SpatialMaxPooling:__init(kW, kH, dW, dH, padW, padH)
 end
 
 function SpatialMaxPooling:updateOutput(input)
+   size_checks.pooling(self, input)
    local values, indices = core.call('max_pool2d_with_indices', input, {self.kH, self.kW}, {self.dH, self.dW},
       {self.padH or 0, self.padW or 0}, {self.dilationH or 1, self.dilationW or 1}, self.ceil_mode or false)
    local n = input:dim()
@@ -98,6 +100,7 @@ local function averaging(self)
 end
 
 function SpatialAveragePooling:updateOutput(input)
+   size_checks.pooling(self, input)
    core.become(self.output, core.call('avg_pool2d', input, averaging(self)))
    if self.divide == false then self.output:mul(self.kW * self.kH) end
    return self.output

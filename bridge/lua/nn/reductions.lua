@@ -25,6 +25,7 @@ end
 
 function Sum:updateOutput(input)
    local dimension = place(self, input)
+   if dimension > input:dim() then error('dimension exceeds input dimensions', 2) end
    local sum = input:sum(dimension)
    if self.sizeAverage then sum:div(input:size(dimension)) end
    if self.squeeze ~= false then sum = without(sum, dimension) end

@@ -135,18 +135,25 @@ local function are_sizes(first, count, ...)
    return true
 end
 
-local function list_fits(list, row, ...)
-   for i = 1, #list do
-      if not list[i]((select(i, ...)), row) then return false end
+-- Written out for three arguments: LuaJIT compiles no `select` with a number that varies.
+local function list_fits(list, row, a, b, c, ...)
+   local count = #list
+   if count > 0 and not list[1](a, row) then return false end
+   if count > 1 and not list[2](b, row) then return false end
+   if count > 2 and not list[3](c, row) then return false end
+   for i = 4, count do
+      if not list[i]((select(i - 3, ...)), row) then return false end
    end
    return true
 end
 
 local function any_fits(signature, row, count, ...)
-   for _, list in ipairs(signature.lists[count] or {}) do
-      if list_fits(list, row, ...) then return true end
+   local lists, open = signature.lists[count], signature.open
+   for i = 1, lists and #lists or 0 do
+      if list_fits(lists[i], row, ...) then return true end
    end
-   for _, list in ipairs(signature.open) do
+   for i = 1, #open do
+      local list = open[i]
       if list_fits(list, row, ...) and are_sizes(#list + 1, count, ...) then return true end
    end
    return false
@@ -164,6 +171,8 @@ end
 
 -- The class that a call is about: that of the first tensor among its arguments.
 local function subject(...)
+   local of_first = tensor_row((...))
+   if of_first then return of_first end
    for i = 1, select('#', ...) do
       local value = select(i, ...)
       local row = tensor_row(value)

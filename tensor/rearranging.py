@@ -38,8 +38,10 @@ def expand_dims(input: Tensor, axis: int | Sequence[int]) -> Tensor:
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     ndim = input.ndim + len(axes)
-    places = sorted({one % ndim if -ndim <= one < ndim else ndim for one in axes})
-    if len(places) != len(axes) or ndim in places:
+    if any(not -ndim <= one < ndim for one in axes):
+        raise IndexError(f"expand_dims() needs axes of the {ndim} of the result: {axis}")
+    places = sorted({one % ndim for one in axes})
+    if len(places) != len(axes):
         raise ValueError(f"expand_dims() needs different axes of the {ndim} of the result: {axis}")
     for place in places:
         input = input.unsqueeze(place)

@@ -215,7 +215,7 @@ def test_gradients_flow_through_numpy_names(function):
 @pytest.mark.parametrize(
     "call, error",
     [
-        (lambda x: rl.expand_dims(x, 4), ValueError),
+        (lambda x: rl.expand_dims(x, 4), IndexError),
         (lambda x: rl.expand_dims(x, (0, 0)), ValueError),
         (lambda x: rl.delete(x, 3, 0), IndexError),
         (lambda x: rl.insert(x, 5, 0, 0), IndexError),

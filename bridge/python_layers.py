@@ -226,16 +226,16 @@ def side_of(module: Any) -> Side:
     return side
 
 
+# What Lua calls the packages that classes are known to come from.
+_LUA_PACKAGES = {package: name for name, package in PREFIXES.items()} | {RNN: "rnn"}
+
+
 def classes_of_package(name: str) -> dict[str, bool]:
     """The classes of a public package that Python has: is it a criterion, by Torch class name."""
-    named = [typename for typename, package in CLASSES.items() if package is PREFIXES.get(name)]
+    named = [one for one, package in CLASSES.items() if _LUA_PACKAGES.get(package) == name]
     named += [one for one in registry.registered_names() if one.startswith(name + ".")]
     found = {typename: registry.lookup(typename) for typename in named}
     return {typename: issubclass(cls, Criterion) for typename, cls in found.items() if cls}
-
-
-# What Lua calls the packages that classes are known to come from.
-_LUA_PACKAGES = {package: name for name, package in PREFIXES.items()} | {RNN: "rnn"}
 
 
 def package_of(typename: str) -> str | None:

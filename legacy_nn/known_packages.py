@@ -63,11 +63,13 @@ PREFIXES = {
 # Classes that are called nn.X, or have no prefix, although Torch's nn does not have them.
 _BY_PACKAGE = {
     RNN: """nn.AbstractRecurrent nn.AbstractSequencer nn.BiSequencer nn.BiSequencerLM nn.CopyGrad
-        nn.FastLSTM nn.GRU nn.LSTM nn.LinearNoBias nn.LookupTableMaskZero nn.MaskZero
-        nn.MaskZeroCriterion nn.MuFuRu nn.Mufuru nn.NormStabilizer nn.RecLSTM nn.Recurrence
-        nn.Recurrent nn.RecurrentAttention nn.Recursor nn.Repeater nn.RepeaterCriterion nn.SAdd
-        nn.SeqBRNN nn.SeqGRU nn.SeqLSTM nn.SeqLSTMP nn.SeqReverseSequence nn.Sequencer
-        nn.SequencerCriterion nn.StepGRU nn.StepLSTM nn.TrimZero nn.VariableLength""",
+        nn.AbstractSequencerCriterion nn.ExpandAs nn.FastLSTM nn.GRU nn.LSTM nn.LinearNoBias
+        nn.LinearRNN nn.LookupRNN nn.LookupTableMaskZero nn.MaskZero nn.MaskZeroCriterion nn.MuFuRu
+        nn.Mufuru nn.NormStabilizer nn.RecGRU nn.RecLSTM nn.Recurrence nn.Recurrent
+        nn.RecurrentAttention nn.Recursor nn.Repeater nn.RepeaterCriterion nn.ReverseSequence
+        nn.ReverseUnreverse nn.SAdd nn.SeqBGRU nn.SeqBLSTM nn.SeqBRNN nn.SeqGRU nn.SeqLSTM
+        nn.SeqLSTMP nn.SeqReverseSequence nn.Sequencer nn.SequencerCriterion nn.StepGRU
+        nn.StepLSTM nn.TrimZero nn.VariableLength""",
     DPNN: """nn.ArgMax nn.BinaryClassReward nn.BinaryLogisticRegression nn.CAddTensorTable
         nn.CategoricalEntropy nn.Clip nn.Convert nn.Dictionary nn.FireModule nn.Inception
         nn.ModuleCriterion nn.NCECriterion nn.NCEModule nn.OneHot nn.PCAColorTransform

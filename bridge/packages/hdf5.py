@@ -10,6 +10,9 @@ import relume as rl
 
 __all__ = ["File"]
 
+# what torch-hdf5 reads as another type: characters as bytes, and numbers without a sign
+_READ_AS = {"int8": "uint8", "uint16": "int16", "uint32": "int32", "uint64": "int64"}
+
 
 class File:
     """An open HDF5 file.
@@ -56,8 +59,7 @@ class File:
             pairs = [ranges[i] for i in range(1, len(ranges) + 1)]
             values = dataset[tuple(slice(int(pair[1]) - 1, int(pair[2])) for pair in pairs)]
         values = np.array(values, ndmin=1)
-        if values.dtype == np.int8:  # torch-hdf5 reads characters as bytes
-            values = values.astype(np.uint8)
+        values = values.astype(_READ_AS.get(values.dtype.name, values.dtype), copy=False)
         return rl.from_numpy(np.ascontiguousarray(values))
 
     def write(self, path: str, tensor: rl.Tensor, chunks: Any, deflate: int | None) -> None:

@@ -83,3 +83,23 @@ def test_averages_of_cudnn_are_over_windows_side_by_side(mapped):
 def test_what_cudnn_has_and_nn_has_not_is_named(mapped):
     with pytest.raises(LuaError, match=r"cudnn\.BGRU has no counterpart in nn"):
         mapped.execute("cudnn.BGRU(1, 2, 1)")
+
+
+def test_positions_and_masks_may_be_cuda_tensors(mapped):
+    found = mapped.execute(
+        """
+        local x = torch.CudaTensor{{1, 2, 3}, {4, 5, 6}}
+        local columns = torch.CudaTensor{{3}, {1}}
+        local copied = torch.CudaTensor(2, 3):zero()
+        copied:indexCopy(1, torch.CudaTensor{2, 1}, x)
+        return x:index(2, torch.CudaTensor{2}):sum(), x:gather(2, columns):sum(),
+           x:clone():scatter(2, columns, 0):sum(), copied[2][3],
+           x:maskedSelect(torch.CudaTensor{{1, 0, 0}, {0, 0, 1}}):sum()
+        """
+    )
+    assert found == (7, 7, 14, 3, 7)
+
+
+def test_positions_are_long_tensors_otherwise():
+    with Lua() as lua, pytest.raises(LuaError, match=r"torch\.LongTensor expected"):
+        lua.execute("require 'torch'; torch.rand(2, 2):index(1, torch.FloatTensor{1})")

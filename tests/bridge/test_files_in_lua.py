@@ -119,3 +119,22 @@ def test_python_functions_may_give_tensors_of_every_type(lua):
     for dtype in (rl.uint8, rl.int8, rl.int16, rl.int32, rl.int64, rl.float32, rl.float64):
         result = lua.execute("return (...)():sum()", lambda dtype=dtype: rl.ones(3, dtype=dtype))
         assert result == 3
+
+
+def test_data_sets_without_sign_are_read_as_the_signed_type_of_their_size(lua, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for bits in (8, 16, 32, 64):
+            file[f"u{bits}"] = np.array([3, 100], f"uint{bits}")
+    types = lua.execute(
+        """
+        local file, said = require('hdf5').open(..., 'r'), ''
+        for _, bits in ipairs{8, 16, 32, 64} do
+           local x = file:read('u' .. bits):all()
+           said = said .. x:type():match '%.(%a+)Tensor' .. x[2] .. ' '
+        end
+        return said
+        """,
+        str(tmp_path / "x.h5"),
+    )
+    assert types == "Byte100 Short100 Int100 Long100 "

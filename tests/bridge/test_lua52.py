@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from relume.bridge import Lua
+from relume.bridge import Lua, LuaError
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,44 @@ def test_globals_that_scripts_rely_on(lua, name):
 
 def test_tables_pack_and_unpack(lua):
     assert lua.execute("return table.pack(nil, 2, nil).n, table.unpack({5, 6})") == (3, 5, 6)
+
+
+def test_the_length_of_an_object_is_what_it_says(lua):
+    found = lua.execute(
+        """
+        require 'nn'
+        local net = nn.Sequential():add(nn.Linear(2, 2)):add(nn.Tanh())
+        local own = setmetatable({inside = {net = net}}, {__len = function() return 7 end})
+        function own:get() return self.inside.net end
+        -- neither '#net' here
+        return #net, #own, #own.inside['net'], #own:get(), #(net), #'#own', #{1, 2} .. '#net',
+           -#net + 1, #nn
+        """
+    )
+    assert found == (2, 7, 2, 2, 2, 4, "2#net", -1, 0)
+
+
+def test_values_without_their_own_length_have_the_usual_one(lua):
+    assert lua.execute("local t = {1, {2, 3}}; t[#t + 1] = #t[#t]; return #t, t[3]") == (3, 2)
+    with pytest.raises(LuaError, match="attempt to get length of a nil value"):
+        lua.execute("local missing; return #missing")
+
+
+def test_a_parenthesis_on_a_new_line_goes_on_with_a_call(lua):
+    source = """
+        local function add(a) return function(b) return a + b end end
+        local text = 'add ( --'  -- (
+        return add(1)
+           -- between
+           (2), debug.getinfo(1, 'l').currentline"""
+    assert lua.execute(source) == (3, 6)
+
+
+def test_files_and_packages_are_read_so_too(lua, tmp_path):
+    (tmp_path / "said.lua").write_text("local f = tostring\nlocal t = f\n(5)\nreturn t")
+    (tmp_path / "broken.lua").write_text("local x = #\n")
+    lua.execute("package.path = ... .. '/?.lua;' .. package.path", str(tmp_path))
+    assert lua.execute("return require 'said'") == "5"
+    assert lua.execute("return dofile(...)", f"{tmp_path}/said.lua") == "5"
+    with pytest.raises(LuaError, match=r"error loading module 'broken' from file"):
+        lua.execute("require 'broken'")

@@ -176,3 +176,22 @@ def test_the_table_of_a_sequencer_must_fit(lua):
             m:backward(x, {torch.rand(2)})
             """
         )
+
+
+def test_classes_of_the_package_and_of_its_last_years():
+    with Lua() as lua:
+        lua.require("nn")
+        # nn itself has none of this name: projects define their own
+        assert lua.execute("torch.class('nn.LinearNoBias', 'nn.Linear'); return nn.RecLSTM") is None
+    with Lua() as lua:
+        lua.require("rnn")
+        assert lua.execute(
+            """
+            local net = nn.Sequencer(nn.RecLSTM(3, 4))
+            local y = net:forward(torch.rand(5, 2, 3))
+            local dx = net:backward(torch.rand(5, 2, 3), y)
+            local without = nn.LinearNoBias(2, 2)
+            return y:size(3), dx:size(3), torch.type(nn.RecGRU(2, 2)), torch.type(without),
+               without.bias
+            """
+        ) == (4, 3, "nn.RecGRU", "nn.LinearNoBias", None)

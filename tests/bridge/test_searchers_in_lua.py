@@ -73,10 +73,10 @@ def test_a_binary_module_is_refused_with_its_place(lua, tmp_path):
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("loadcaffe", "convert the network with a Torch install"),
         ("cutorch", "--cuda=cpu"),
         ("qtwidget", "no windows"),
         ("mattorch", "scipy.io.loadmat"),
+        ("loadtf", "convert the network with a Torch install"),
     ],
 )
 def test_an_absent_package_says_what_to_do(lua, name, advice):

@@ -219,6 +219,20 @@ def test_require_takes_files_beside_the_script_and_data(tmp_path):
     assert (code, printed) == (0, "lib of name\t5\t7\n"), errors
 
 
+def test_require_takes_the_folder_above_and_names_with_endings(tmp_path):
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "init.lua").write_text("return 'above'")
+    (tmp_path / "util.lua").write_text("return 'util of above'")
+    (tmp_path / "tasks" / "util.lua").write_text("count = (count or 0) + 1; return 'util'")
+    (tmp_path / "tasks" / "main.lua").write_text(
+        "print(require '..', require '../', require './util', require '../util',"
+        "require 'util.lua', require 'tasks/util.lua', require './util', count)"
+    )
+    code, printed, errors = run("lua", "tasks/main.lua", folder=tmp_path)
+    expected = "above above util|util of above|util of above|util|util|3"
+    assert (code, printed.split()) == (0, expected.replace("|", " ").split()), errors
+
+
 def test_a_script_on_the_standard_input():
     assert run("lua", "-", "word", text="print(arg[1])")[:2] == (0, "word\n")
     assert run("lua", text="print(2)\nprint(3)\n")[:2] == (0, "2\n3\n")

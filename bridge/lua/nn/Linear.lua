@@ -77,8 +77,3 @@ function Linear:__tostring__()
       .. ('(%d -> %d)'):format(self.weight:size(2), self.weight:size(1))
       .. (self.bias == nil and ' without bias' or '')
 end
-
-local LinearNoBias, linear = torch.class('nn.LinearNoBias', 'nn.Linear')
-function LinearNoBias:__init(inputSize, outputSize)
-   linear.__init(self, inputSize, outputSize, false)
-end

@@ -51,18 +51,20 @@ local function new_cutorch()
    return cutorch
 end
 
+-- A convolution of planes in `groups` that know nothing of each other.
+function cuda.grouped_convolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)
+   groups = groups or 1
+   local layer = nn.SpatialConvolution(nInputPlane / groups, nOutputPlane, kW, kH, dW, dH, padW, padH)
+   layer.nInputPlane, layer.groups = nInputPlane, groups
+   return layer
+end
+
 -- Layers of cudnn are those of nn, by the same names.
 local function new_cudnn()
    require 'nn'
    local cudnn = {benchmark = false, fastest = false, verbose = false, version = 5110}
    function cudnn.convert(net) return net end
-   -- Planes in `groups` that know nothing of each other.
-   function cudnn.SpatialConvolution(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH, groups)
-      groups = groups or 1
-      local layer = nn.SpatialConvolution(nInputPlane / groups, nOutputPlane, kW, kH, dW, dH, padW, padH)
-      layer.nInputPlane, layer.groups = nInputPlane, groups
-      return layer
-   end
+   cudnn.SpatialConvolution = cuda.grouped_convolution
    -- cudnn's steps are the size of the window, nn's one.
    function cudnn.SpatialAveragePooling(kW, kH, dW, dH, ...)
       return nn.SpatialAveragePooling(kW, kH, dW or kW, dH or kH, ...)
@@ -73,11 +75,43 @@ local function new_cudnn()
    end})
 end
 
+----------------------------------------------------------------------------------------
+-- Positions and masks, which CUDA took in tensors of any type.
+
+-- What each function wants in which place; -1 is the last one.
+local PICKING = {
+   index = {-1, 'Long'}, gather = {-1, 'Long'}, scatter = {3, 'Long'},
+   indexCopy = {3, 'Long'}, indexAdd = {3, 'Long'}, indexFill = {3, 'Long'},
+   maskedSelect = {-1, 'Byte'}, maskedFill = {2, 'Byte'}, maskedCopy = {2, 'Byte'},
+}
+
+local function converting(f, place, element)
+   return function(...)
+      local arguments, count = {...}, select('#', ...)
+      local i = place > 0 and place or count
+      if torch.isTensor(arguments[i]) then arguments[i] = arguments[i]:type('torch.' .. element .. 'Tensor') end
+      return f(unpack(arguments, 1, count))
+   end
+end
+
+local function take_any_positions()
+   for name, wanted in pairs(PICKING) do
+      for _, own in pairs(MAPPED) do
+         local mt = own:find 'Tensor$' and torch.getmetatable('torch.' .. own)
+         if mt and mt[name] then mt[name] = converting(mt[name], unpack(wanted)) end
+      end
+      if torch[name] then torch[name] = converting(torch[name], unpack(wanted)) end
+   end
+end
+
+----------------------------------------------------------------------------------------
+
 function cuda.is_cpu_used() return is_mapped end
 
 -- Maps CUDA tensors to those of the CPU from now on.
 function cuda.use_cpu()
    require 'torch'
+   if not is_mapped then take_any_positions() end
    is_mapped = true
    for name, own in pairs(MAPPED) do torch[name] = torch[own] end
    function package.preload.cutorch()

@@ -77,7 +77,7 @@ local ADVICE = {
    cudnn = ON_A_GPU .. '; relume.load makes layers of nn of those in a file',
    itorch = NO_WINDOWS, qt = NO_WINDOWS, qtwidget = NO_WINDOWS, qttorch = NO_WINDOWS,
    visdom = NO_WINDOWS,
-   loadcaffe = NETWORKS:format 'Caffe', caffe = NETWORKS:format 'Caffe',
+   caffe = NETWORKS:format 'Caffe',
    loadtf = NETWORKS:format 'TensorFlow', mattorch = 'scipy.io.loadmat reads such files; hand its arrays to Lua',
    matio = 'scipy.io.loadmat reads such files in Python; hand its arrays to Lua',
    npy4th = 'numpy.load reads such files in Python; hand its arrays to Lua',
@@ -109,6 +109,7 @@ function searchers.install()
    add_old_install()
    local loaders = package.loaders
    -- preload, Lua files, C modules, C modules of a package
+   loaders[2] = require 'relume.lua52_source'(find, own_folder, loaders[2])
    loaders[3], loaders[4] = searchers.binary_module, nil
    table.insert(loaders, 1, searchers.absent)
    table.insert(loaders, 3, searchers.users_package)

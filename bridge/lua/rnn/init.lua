@@ -20,5 +20,7 @@ require 'rnn.attention'
 require 'rnn.SeqLSTM'
 require 'rnn.SeqGRU'
 require 'rnn.old_layouts'
+-- those of its last years
+require('relume.in_python').package 'rnn'
 
 return rnn

@@ -86,3 +86,7 @@ end
 
 function NormStabilizer:__tostring__() return torch.type(self) end
 
+local LinearNoBias, linear = torch.class('nn.LinearNoBias', 'nn.Linear')
+function LinearNoBias:__init(inputSize, outputSize)
+   linear.__init(self, inputSize, outputSize, false)
+end

@@ -34,18 +34,27 @@ local function folder_of_caller()
    return '.'
 end
 
--- A searcher of package.loaders.
-return function(name)
-   if name:find '^%.%.?/' then
-      local base = folder_of_caller() .. '/' .. name:gsub('/$', '')
-      for _, path in ipairs {base .. '.lua', base .. '/init.lua', base} do
-         if exists(path) and path:find '%.lua$' then return assert(loadfile(path)) end
+-- What gives the value of the file that `path` means: one of Lua, of data, or the 'init.lua' of a folder.
+local function loader(path)
+   for _, place in ipairs {path .. '.lua', path} do
+      local read = readers[place:match '%.(%w+)$' or '']
+      if exists(place) then
+         return read and function() return read(place) end or assert(loadfile(place))
       end
-      name = base
    end
-   local read = readers[name:match '%.(%w+)$' or '']
-   if read and exists(name) then
-      return function() return read(name) end
-   end
-   return nil
+   local init = path:gsub('/$', '') .. '/init.lua'
+   return exists(init) and assert(loadfile(init)) or nil
 end
+
+local plain_require = require
+
+-- A name that begins with a dot is a file as seen from the one that asks; like `dofile`, it runs every time.
+function require(name)
+   if type(name) ~= 'string' or name:sub(1, 1) ~= '.' then return plain_require(name) end
+   local load_it = loader(folder_of_caller() .. '/' .. name)
+   if not load_it then return plain_require(name) end
+   return load_it()
+end
+
+-- A searcher of package.loaders: what is no package may be a file, as seen from the current folder.
+return loader

@@ -182,7 +182,7 @@ def encode(lua: Lua, value: Any) -> tuple[bytes, Any]:
 
 def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]]:
     """Several values as (kinds or None, what lupa carries)."""
-    kinds = bytearray()
+    kinds = b""
     carried = []
     is_plain = True
     for value in values:
@@ -202,7 +202,7 @@ def encode_all(lua: Lua, values: Iterable[Any]) -> tuple[bytes | None, list[Any]
         raise ValueError(
             f"Lua takes at most {MOST_VALUES} values at once, not {len(carried)}; pass a list"
         )
-    return (None if is_plain else bytes(kinds)), carried
+    return (None if is_plain else kinds), carried
 
 
 # ---- Lua to Python ----

@@ -26,7 +26,18 @@ from relume.autograd import (
     no_grad,
     set_grad_enabled,
 )
-from relume.tensor import as_tensor, fft, from_dlpack, from_numpy, linalg, signal, special, tensor
+from relume.tensor import (
+    accelerator,
+    as_tensor,
+    backends,
+    fft,
+    from_dlpack,
+    from_numpy,
+    linalg,
+    signal,
+    special,
+    tensor,
+)
 from relume.tensor import processes as multiprocessing
 from relume.tensor.devices import device
 from relume.tensor.dtypes import (
@@ -50,14 +61,17 @@ from relume.tensor.dtypes import (
 from relume.tensor.functions import public_functions
 from relume.tensor.startup import load_blas
 from relume.tensor.threads import get_num_threads, set_num_threads
+from relume.tensor.typed_tensors import TYPED_TENSORS
 
 __version__ = "0.1.0"
 __all__ = [
     "Size",
     "Storage",
     "Tensor",
+    "accelerator",
     "as_tensor",
     "autograd",
+    "backends",
     "bfloat16",
     "bool_",
     "complex64",
@@ -105,6 +119,8 @@ sys.modules["relume.multiprocessing"] = multiprocessing
 # Modules that are known by a shorter name.
 sys.modules["relume.linalg"] = linalg
 sys.modules["relume.fft"] = fft
+sys.modules["relume.accelerator"] = accelerator
+sys.modules["relume.backends"] = backends
 sys.modules["relume.signal"] = signal
 sys.modules["relume.signal.windows"] = signal.windows
 
@@ -115,6 +131,7 @@ newaxis = None
 
 load_blas()
 globals().update(public_functions())
+globals().update(TYPED_TENSORS)
 # Last, as they hide Python's own float, int and bool in this module.
 globals().update(SECOND_NAMES)
 
@@ -173,13 +190,8 @@ _INSTEAD = {
     "symeig": "relume.linalg.eigh",
     "random": "relume.rand, relume.randn, relume.randint, ...",
     "utils": "relume.data for torch.utils.data, relume.autograd.checkpoint for checkpoints",
-    "FloatTensor": "relume.tensor(data, dtype=relume.float32), or relume.empty for sizes",
-    "DoubleTensor": "relume.tensor(data, dtype=relume.float64), or relume.empty for sizes",
-    "LongTensor": "relume.tensor(data, dtype=relume.int64), or relume.empty for sizes",
-    "ByteTensor": "relume.tensor(data, dtype=relume.uint8), or relume.empty for sizes",
     "autocast": "the layers in one type: relume computes in the type of its tensors",
     "amp": "the layers in one type: relume computes in the type of its tensors",
-    "backends": "nothing in its place: there is one, and it has no settings",
     "compile": "the module itself: relume compiles nothing",
     "jit": "the module itself: relume compiles nothing",
     "set_default_device": "the argument device where a tensor is made; it is the CPU by default",

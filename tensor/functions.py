@@ -41,6 +41,7 @@ from relume.tensor import (
 from relume.tensor.devices import check_device, device
 from relume.tensor.dimensions import chosen_dimension
 from relume.tensor.dtypes import dtype as DType
+from relume.tensor.typed_tensors import TypedTensor
 
 _ops = _C.ops
 
@@ -251,6 +252,8 @@ def _type(tensor: Tensor, target: Any = None) -> Any:
     """Torch7's name of the type; with an argument the tensor in that type."""
     if target is None:
         return tensor.torch_typename
+    if isinstance(target, TypedTensor):
+        return tensor.to(target.dtype)
     return tensor.to(_TORCH_TYPES.get(target, target))
 
 

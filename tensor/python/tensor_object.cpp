@@ -1,6 +1,9 @@
 #include "tensor/python/tensor_object.h"
 
+#include <vector>
+
 #include "tensor/default_dtype.h"
+#include "tensor/python/arguments.h"
 #include "tensor/python/bindings.h"
 #include "tensor/python/creation.h"
 
@@ -42,8 +45,30 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
+// Tensor(2, 3): are the arguments sizes?
+bool are_sizes(PyObject* arguments, PyObject* keywords) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+  if (count == 0 || keywords) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* size = PyTuple_GET_ITEM(arguments, i);
+    if (!PyLong_Check(size) || PyBool_Check(size)) return false;
+  }
+  return true;
+}
+
+Tensor tensor_of_sizes(PyObject* arguments) {
+  std::vector<int64_t> sizes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    sizes.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(arguments, i)));
+    if (PyErr_Occurred()) throw_python_error();
+    check<ValueError>(sizes.back() >= 0, "Tensor(): a size is negative");
+  }
+  return empty(sizes, default_float());
+}
+
 PyObject* new_tensor(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   return guard([&]() -> PyObject* {
+    if (are_sizes(arguments, keywords)) return wrap_as(type, tensor_of_sizes(arguments));
     static const char* names[] = {"data", "dtype", nullptr};
     PyObject* data = nullptr;
     PyObject* dtype = Py_None;
@@ -51,10 +76,10 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* arguments, PyObject* keywords
                                      &data, &dtype)) {
       return nullptr;
     }
-    check<TypeError>(!PyLong_Check(dtype),
-                     "Tensor(data, dtype) takes data; relume.empty(2, 3) makes a tensor of a shape");
     if (!data) return wrap_as(type, empty({0}, default_float()));
-    return wrap_as(type, is_tensor(data) ? alias(unwrap_tensor(data)) : tensor_from_data(data, dtype));
+    if (is_tensor(data)) return wrap_as(type, alias(unwrap_tensor(data)));
+    if (dtype == Py_None) dtype = dtype_object(default_float());
+    return wrap_as(type, tensor_from_data(data, dtype));
   });
 }
 
@@ -71,7 +96,8 @@ PyMemberDef members[] = {
 constexpr const char* kDocumentation =
     "An n-dimensional array of numbers on the tape.\n\n"
     "Make one with relume.tensor(data), relume.from_numpy(array) or a creation function such as\n"
-    "relume.zeros(2, 3). `Tensor(data)` looks at the memory of a tensor or copies other data.\n\n"
+    "relume.zeros(2, 3). As in PyTorch, `Tensor(2, 3)` has these sizes and any contents, `Tensor(data)`\n"
+    "copies numbers to the default floating type, or looks at the memory of a tensor.\n\n"
     ">>> import relume as rl\n"
     ">>> rl.tensor([1.0, 2.0]) * 3\n"
     "tensor([3., 6.])\n";

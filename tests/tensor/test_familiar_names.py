@@ -314,7 +314,7 @@ def test_views_of_another_type_go_through_pickle_and_copies():
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("FloatTensor", "dtype=relume.float32"),
+        ("jit", "the module itself"),
         ("utils", "relume.data"),
     ],
 )
@@ -331,3 +331,10 @@ def test_argsort_takes_the_names_of_both_worlds():
 def test_nothing_is_no_tensor():
     with pytest.raises(TypeError, match="cannot make a tensor of NoneType"):
         rl.tensor(None)
+
+
+def test_a_script_that_chooses_a_device_chooses_the_cpu():
+    assert not rl.accelerator.is_available() and rl.accelerator.device_count() == 0
+    assert rl.accelerator.current_accelerator() is None
+    assert not rl.backends.mps.is_available() and not rl.backends.cudnn.is_available()
+    rl.backends.cudnn.benchmark = True

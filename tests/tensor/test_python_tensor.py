@@ -424,6 +424,21 @@ def test_a_list_may_change_while_it_is_read(read):
         read(numbers)
 
 
-def test_sizes_are_no_data():
-    with pytest.raises(TypeError, match=r"relume.empty\(2, 3\)"):
-        rl.Tensor(3, 4)
+def test_the_class_takes_sizes_or_numbers_as_in_pytorch():
+    assert rl.Tensor(3, 4).shape == (3, 4) and rl.Tensor(5).shape == (5,)
+    assert rl.Tensor().shape == (0,)
+    assert rl.Tensor([1, 2]).dtype is rl.float32 and rl.Tensor([1, 2]).tolist() == [1, 2]
+    assert rl.Tensor([1, 2], dtype=rl.int64).dtype is rl.int64
+    with pytest.raises(ValueError, match="negative"):
+        rl.Tensor(3, -1)
+
+
+def test_classes_of_typed_tensors_make_and_tell_tensors_of_one_type():
+    assert rl.LongTensor([1.5, 2]).tolist() == [1, 2]
+    assert rl.DoubleTensor(2, 3).shape == (2, 3) and rl.ByteTensor().shape == (0,)
+    assert rl.FloatTensor(np.arange(3)).dtype is rl.float32
+    assert isinstance(rl.ones(2), rl.FloatTensor) and not isinstance(rl.ones(2), rl.LongTensor)
+    assert rl.ones(2).type(rl.BoolTensor).tolist() == [True, True]
+    assert rl.HalfTensor(rl.ones(2)).dtype is rl.float16
+    with pytest.raises(TypeError, match="data or sizes"):
+        rl.FloatTensor([1], [2])

@@ -25,7 +25,7 @@ class Parameter(Tensor):
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
-        self: Any = super().__new__(cls) if data is None else super().__new__(cls, data)
+        self: Any = super().__new__(cls, rl.empty(0) if data is None else rl.as_tensor(data))
         return self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Buffer(Tensor):
     persistent: bool
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Buffer:
-        self: Any = super().__new__(cls) if data is None else super().__new__(cls, data)
+        self: Any = super().__new__(cls, rl.empty(0) if data is None else rl.as_tensor(data))
         self.persistent = persistent
         return self
 

@@ -332,3 +332,11 @@ def test_moving_to_a_device_that_is_not_there():
     rl.cuda.manual_seed_all(1)
     with pytest.raises(ValueError, match="no device 'cuda'"):
         nn.Linear(2, 3).cuda()
+
+
+def test_parameters_and_buffers_keep_the_type_of_what_they_are_made_of():
+    assert nn.Parameter(np.ones(2)).dtype is rl.float64
+    assert nn.Buffer(5).item() == 5
+    weight = rl.ones(2)
+    assert nn.Parameter(weight).data_ptr() == weight.data_ptr()
+    assert nn.Parameter().shape == (0,)

@@ -4,6 +4,7 @@ import pytest
 from golden_cases import load_cases
 
 import relume as rl
+from relume.bridge import Lua
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +31,20 @@ def test_connections_are_drawn_as_in_torch7(lua):
     layer = lua.execute(f"return {case.ctor}")
     assert layer.connTable.tolist() == case.module.connTable.tolist()
     assert layer.weight.tolist() == case.params[1].tolist()
+
+
+def test_parameters_of_a_layer_that_is_used_twice_are_flattened_once():
+    with Lua() as lua:
+        lua.require("nngraph")
+        assert lua.execute(
+            """
+            local layer, input = nn.Linear(3, 3), nn.Identity()()
+            local graph = nn.gModule({input}, {layer(nn.Tanh()(layer(input)))})
+            local chain = nn.Sequential():add(layer):add(nn.Tanh()):add(layer)
+            local before = chain:forward(torch.ones(3)):clone()
+            local flat = chain:getParameters()
+            local same = chain:forward(torch.ones(3)):equal(before)
+            flat:fill(2)
+            return flat:size(1), graph:getParameters():size(1), same, layer.weight:sum()
+            """
+        ) == (12, 12, True, 18)

@@ -155,20 +155,16 @@ function Module.flatten(tensors)
          if offset >= range[1] and offset <= range[2] then return range[3] + offset - range[1] + 1 end
       end
    end
-   local memory = flat:storage()
-   for _, tensor in ipairs(tensors) do
+   local memory, places = flat:storage(), {}
+   for i, tensor in ipairs(tensors) do
       if tensor:nElement() > 0 then
-         local key = torch.pointer(tensor:storage())
-         local view = tensor.new(memory, place(key, tensor:storageOffset()), tensor:size(),
-            tensor:stride())
-         view:copy(tensor)
+         places[i] = place(torch.pointer(tensor:storage()), tensor:storageOffset())
+         tensor.new(memory, places[i], tensor:size(), tensor:stride()):copy(tensor)
       end
    end
-   for _, tensor in ipairs(tensors) do
-      if tensor:nElement() > 0 then
-         local key = torch.pointer(tensor:storage())
-         tensor:set(memory, place(key, tensor:storageOffset()), tensor:size(), tensor:stride())
-      end
+   -- a layer that is used twice has its tensors in the list twice
+   for i, start in pairs(places) do
+      tensors[i]:set(memory, start, tensors[i]:size(), tensors[i]:stride())
    end
    return flat
 end

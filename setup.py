@@ -54,9 +54,11 @@ if platform.machine().lower() in ("x86_64", "amd64") and not SANITIZE:
     INSTRUCTION_SETS["avx512"] = ["-march=x86-64-v4", "-mprefer-vector-width=512"]
 CHECK_FLAGS = []
 if SANITIZE:  # the instruction sets share their sources, so that checking one of them does
-    CHECK_FLAGS = [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g1", "-O1"]
+    CHECK_FLAGS = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all", "-g1", "-Og"]
+    CHECK_FLAGS += ["-fno-omit-frame-pointer", "-DRELUME_BASELINE_ONLY"]
     # The types of the C++ library are not its own to the sanitizer, which Python loads late.
-    CHECK_FLAGS += ["-fno-sanitize=vptr", "-DRELUME_BASELINE_ONLY"]
+    # What the address sanitizer finds too is left to it: that halves the time to compile.
+    CHECK_FLAGS += ["-fno-sanitize=vptr,null,object-size"]
     LINK_FLAGS += [f"-fsanitize={SANITIZE}"]
 else:
     LINK_FLAGS += ["-s"]
@@ -108,7 +110,8 @@ def copy_nanobind() -> None:
 
 
 def compilations() -> list[Compilation]:
-    kind = f"{sys.implementation.cache_tag}-{platform.machine()}{'-sanitized' if SANITIZE else ''}"
+    parts = [sys.implementation.cache_tag, platform.machine(), *(SANITIZE or "").split(",")]
+    kind = "-".join(filter(None, parts))
     folder = ROOT / "build" / "objects" / kind
     includes = [
         f"-I{path}"

@@ -64,7 +64,7 @@ struct Padding {
       const int place = 2 * (shape.count - 1 - dim);
       const int64_t before = place < pad.count ? pad[place] : 0,
                     after = place < pad.count ? pad[place + 1] : 0;
-      check(std::abs(before) <= kLargestSetting && std::abs(after) <= kLargestSetting, call.op.name(),
+      check(std::min(before, after) >= -kLargestSetting && std::max(before, after) <= kLargestSetting, call.op.name(),
             ": no padding may be larger than ", kLargestSetting, ", but it is ", pad);
       check(shape[dim] + before + after >= 0, call.op.name(), ": padding ", pad,
             " takes more away from dimension ", dim, " than its size ", shape[dim]);

@@ -62,6 +62,8 @@ class Stack {
     check(layers_ >= 1, name(), ": num_layers must be at least 1, not ", layers_);
     const double p = call.real(kDropout);
     check(p >= 0 && p <= 1, name(), ": dropout must be between 0 and 1, not ", p);
+    check(layers_ <= static_cast<int64_t>(parameters_.size()), name(), ": ", layers_,
+          " layers need as many groups of parameters, not ", parameters_.size(), " tensors");
     const int64_t parts = layers_ * directions_;
     per_layer_ = call.boolean(kHasBiases) ? 4 : 2;
     projected_ = cell == Cell::lstm && static_cast<int64_t>(parameters_.size()) == parts * (per_layer_ + 1);

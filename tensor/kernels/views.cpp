@@ -121,7 +121,7 @@ Tensor diagonal_view(const Tensor& input, int64_t offset, int64_t dim1, int64_t 
   check(input.ndim() >= 2, "diagonal needs a tensor with at least 2 dimensions, not shape ",
         input.shape());
   check(rows != columns, "diagonal needs two different dimensions, not ", rows, " twice");
-  const int64_t row = offset < 0 ? -offset : 0, column = offset > 0 ? offset : 0;
+  const int64_t row = offset < 0 ? -std::max(offset, -INT64_MAX) : 0, column = offset > 0 ? offset : 0;
   const int64_t below = input.size(rows) - row, right = input.size(columns) - column;
   const int64_t length = std::max<int64_t>(0, std::min(below, right));
   const int64_t start =

@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 import relume as rl
+from relume import _C
 from relume.bridge import python_layers
 from relume.bridge.crossing import Handle, decode_all
 from relume.bridge.errors import LuaError
@@ -64,7 +65,9 @@ def install_callbacks(python: Any, lua: Lua) -> None:
                 raise RuntimeError("this Lua runtime is closed")
             if owner._interrupt is not None:
                 raise owner._interrupt
-            if values:
+            if kinds == b"t":  # an address needs no other care
+                result = handle.call(_C.adopt_tensor(values[0]))
+            elif values:
                 values = owner._move_home(values)  # the traceback of an error keeps this frame
                 result = handle.call(*decode_all(owner, kinds, values))
             else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import relume as rl
-from relume import _C
+from relume import _C, Tensor
 from relume.bridge import graphs, python_layers
 from relume.bridge.layers import LuaCriterionProxy, LuaLayer
 from relume.bridge.proxies import LuaFunction, LuaObject, LuaTable, LuaValue, PlainObject, Proxy
@@ -58,7 +58,7 @@ def _encode_plain(lua: Lua, value: Any) -> tuple[bytes, Any]:
     return b"v", value
 
 
-def _encode_tensor(lua: Lua, value: rl.Tensor) -> tuple[bytes, Any]:
+def _encode_tensor(lua: Lua, value: Tensor) -> tuple[bytes, Any]:
     return _C.lua_address(value)
 
 
@@ -126,7 +126,7 @@ _ENCODERS: dict[type, Callable[[Lua, Any], tuple[bytes, Any]]] = {
     bytes: _encode_plain,
     int: _encode_int,
     str: _encode_str,
-    rl.Tensor: _encode_tensor,
+    Tensor: _encode_tensor,
     rl.Storage: _encode_storage,
     np.ndarray: _encode_array,
     LuaFunction: _encode_proxy,
@@ -174,6 +174,8 @@ def encode(lua: Lua, value: Any) -> tuple[bytes, Any]:
         OverflowError: an integer that a Lua number cannot hold exactly.
     """
     kind = type(value)
+    if kind is Tensor:  # in as few steps as can be
+        return _C.lua_address(value)
     encoder = _ENCODERS.get(kind)
     if encoder is None:
         encoder = _ENCODERS[kind] = _find_encoder(value)

@@ -15,7 +15,7 @@ from lupa import luajit21
 
 from relume import _C
 from relume.bridge.callbacks import install_callbacks
-from relume.bridge.crossing import Handle, decode, decode_all, encode_all
+from relume.bridge.crossing import Handle, decode, decode_all, encode, encode_all
 from relume.bridge.errors import LuaError, LuaTimeout, note_lua_stack
 from relume.bridge.proxies import LuaTable
 
@@ -71,6 +71,7 @@ class Lua:
         bridge, graph = start(_START, folder, library)
         self._runtime: Any = runtime
         self._invoke = bridge[b"call"]
+        self._invoke_with_one = bridge[b"call_with_one"]
         self._operations = {name.decode(): f for name, f in bridge[b"operations"].items()}
         self._graph_functions = {
             name: graph[name.encode()] for name in ("begin", "make", "fill", "object", "walk")
@@ -174,7 +175,7 @@ class Lua:
         self._operations["close"]()
         self._operations = {}
         self._graph_functions = {}
-        self._invoke = None
+        self._invoke = self._invoke_with_one = None
         self._kept.clear()
         self._returned.clear()
 
@@ -285,23 +286,28 @@ class Lua:
 
     def _call(self, function: Any, args: tuple[Any, ...]) -> Any:
         """Calls a Lua function: no result is None, one is itself, several are a tuple."""
-        kinds, results = self._invoke_raw(function, args)
-        if len(results) == 1:  # nearly always
-            return decode(self, kinds or b"v", results[0])
-        return tuple(decode_all(self, kinds, results)) if results else None
+        answer = self._answer(function, args)
+        if answer is None:
+            return None
+        if len(answer) == 2:  # nearly always
+            return decode(self, answer[0] or b"v", answer[1])
+        return tuple(decode_all(self, answer[0], answer[1:]))
 
     def _call_all(self, function: Any, args: tuple[Any, ...]) -> list[Any]:
         """The same with the results in a list."""
-        return decode_all(self, *self._invoke_raw(function, args))
+        answer = self._answer(function, args)
+        return [] if answer is None else decode_all(self, answer[0], answer[1:])
 
-    def _invoke_raw(self, function: Any, args: tuple[Any, ...]) -> tuple[bytes | None, Any]:
-        """Calls a Lua function; returns kinds and what lupa carried, errors raised."""
+    def _answer(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Calls a Lua function; returns kinds and what lupa carried (None: no results), errors raised."""
         if self._runtime is None:
             raise RuntimeError("this Lua runtime is closed")
         depth = self._depth
         depth[0] += 1
         try:
-            if args:
+            if len(args) == 1:
+                answer = self._invoke_with_one(function, *encode(self, args[0]))
+            elif args:
                 kinds, carried = encode_all(self, args)
                 answer = self._invoke(function, kinds, *carried)
             else:
@@ -324,12 +330,9 @@ class Lua:
         if self._interrupt is not None:
             interrupt, self._interrupt = self._interrupt, None
             raise interrupt
-        if type(answer) is not tuple:  # no results
-            return None, ()
-        kinds = answer[0]
-        if kinds == b"!":
+        if answer is not None and answer[0] == b"!":
             raise self._error_from(*answer[1:])
-        return kinds, answer[1:]
+        return answer
 
     @contextlib.contextmanager
     def _limited(self, seconds: float | None) -> Iterator[None]:

@@ -131,11 +131,12 @@ void relume_tensor_release(relume_tensor* tensor) {
   });
 }
 void relume_tensors_release(relume_tensor* const* tensors, int64_t count) {
-  constexpr int64_t kAhead = 8;  // thousands at once have left the cache
+  constexpr int64_t kAhead = 16;  // thousands at once have left the cache
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
       __builtin_prefetch(tensors[i + kAhead], 1);
       __builtin_prefetch(&tensors[i + kAhead]->references, 1);
+      __builtin_prefetch(&tensors[i + kAhead]->python_object, 1);
       __builtin_prefetch(tensors[i + kAhead / 2]->storage, 1);
     }
     relume_tensor_release(tensors[i]);

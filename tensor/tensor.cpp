@@ -50,13 +50,13 @@ void TensorBody::destroy(TensorBody* body) {
 
 namespace {
 
-// Sets numel and contiguous from shape and strides.
-void finish_geometry(TensorBody* body) {
+// Sets numel and contiguous. Reads the arguments, not the body: a new one has often left the cache.
+void finish_geometry(TensorBody* body, IntSpan shape, IntSpan strides) {
   int64_t expected = 1;
   bool contiguous = true;
-  for (int i = body->ndim - 1; i >= 0; --i) {
-    if (body->shape[i] != 1 && body->strides[i] != expected) contiguous = false;
-    expected *= body->shape[i];
+  for (int i = shape.count - 1; i >= 0; --i) {
+    if (shape[i] != 1 && strides[i] != expected) contiguous = false;
+    expected *= shape[i];
   }
   body->numel = expected;
   body->contiguous = contiguous || expected == 0;
@@ -108,10 +108,10 @@ void set_shape(TensorBody* body, IntSpan shape) {
 
 void set_geometry(TensorBody* body, IntSpan shape, IntSpan strides) {
   check_ndim(shape.count);
+  finish_geometry(body, shape, strides);  // first: they may be the body's own
   body->ndim = shape.count;
   std::copy(shape.begin(), shape.end(), body->shape);
   std::copy(strides.begin(), strides.end(), body->strides);
-  finish_geometry(body);
 }
 
 Tensor empty(IntSpan shape, DType dtype, Device device) {

@@ -330,6 +330,11 @@ function bridge.call(f, kinds, ...)
    return finish(xpcall(f, describe_error, decode(kinds, ...)))
 end
 
+-- The same for one argument: LuaJIT compiles it, as it does not with `...`.
+function bridge.call_with_one(f, kind, value)
+   return finish(xpcall(f, describe_error, decoders[kind](value)))
+end
+
 ----------------------------------------------------------------------------------------
 -- What Python does with Lua objects.
 

@@ -347,9 +347,16 @@ function core.become(target, value)
 end
 
 -- op(arguments in schema order): fresh results, all of them.
-local function fill(count, ...)
-   for i = 1, count do
-      set_value(i - 1, (select(i, ...)))
+-- Not a loop over `...`, which LuaJIT does not compile.
+local function fill(count, a, b, c, d, e, f, ...)
+   if count > 0 then set_value(0, a) end
+   if count > 1 then set_value(1, b) end
+   if count > 2 then set_value(2, c) end
+   if count > 3 then set_value(3, d) end
+   if count > 4 then set_value(4, e) end
+   if count > 5 then set_value(5, f) end
+   for i = 7, count do
+      set_value(i - 1, (select(i - 6, ...)))
    end
 end
 

@@ -299,7 +299,7 @@ class Lua:
         return [] if answer is None else decode_all(self, answer[0], answer[1:])
 
     def _answer(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Calls a Lua function; returns kinds and what lupa carried (None: no results), errors raised."""
+        """Calls a Lua function; returns kinds and what lupa carried, None when it gave nothing."""
         if self._runtime is None:
             raise RuntimeError("this Lua runtime is closed")
         depth = self._depth

@@ -1,5 +1,7 @@
 #include "tensor/c_abi.h"
 
+#include <algorithm>
+
 #include "tensor/c_abi_guard.h"
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
@@ -11,6 +13,20 @@ namespace {
 DType dtype_by_number(int number) {
   check(number >= 0 && number < kDTypeCount, "there is no dtype with number ", number);
   return static_cast<DType>(number);
+}
+
+void check_range(const TensorBody& tensor, int dim, int64_t first, int64_t length) {
+  check<IndexError>(dim >= 0 && dim < tensor.ndim, "there is no dimension ", dim, " in a tensor of ", tensor.ndim,
+                    " dimensions");
+  check<IndexError>(first >= 0 && length >= 0 && length <= tensor.shape[dim] && first <= tensor.shape[dim] - length,
+                    "indices ", first, " to ", first + length, " of dimension ", dim, " of a tensor of shape ",
+                    IntSpan(tensor.shape, tensor.ndim));
+}
+
+constexpr int64_t kNoElements[] = {0};
+
+IntSpan torch_shape(const TensorBody& tensor) {
+  return tensor.numel == 0 ? IntSpan(kNoElements, 1) : IntSpan(tensor.shape, tensor.ndim);
 }
 
 }  // namespace
@@ -82,14 +98,36 @@ relume_tensor* relume_tensor_alias(relume_tensor* tensor) {
   return guarded<relume_tensor*>(nullptr, [&] { return alias(Tensor::borrow(tensor)).detach_body(); });
 }
 
-relume_tensor* relume_tensor_row(relume_tensor* tensor, int64_t index) {
+relume_tensor* relume_tensor_view(relume_tensor* tensor, int64_t offset, int ndim, const int64_t* shape,
+                                  const int64_t* strides) {
   return guarded<relume_tensor*>(nullptr, [&] {
-    check<IndexError>(tensor->ndim > 0 && index >= 0 && index < tensor->shape[0], "there is no row ", index,
-                      " in a tensor of shape ", IntSpan(tensor->shape, tensor->ndim));
-    const int n = tensor->ndim - 1;
-    const int64_t offset = tensor->offset + index * tensor->strides[0];
-    return make_view(tensor->storage, offset, IntSpan(tensor->shape + 1, n), IntSpan(tensor->strides + 1, n),
-                     tensor->dtype).detach_body();
+    return make_view(tensor->storage, offset, IntSpan(shape, ndim), IntSpan(strides, ndim), tensor->dtype).detach_body();
+  });
+}
+
+relume_tensor* relume_tensor_select(relume_tensor* tensor, int dim, int64_t index) {
+  return guarded<relume_tensor*>(nullptr, [&] {
+    check_range(*tensor, dim, index, 1);
+    int64_t shape[kMaxDims], strides[kMaxDims];
+    int n = 0;
+    for (int i = 0; i < tensor->ndim; ++i) {
+      if (i == dim) continue;
+      shape[n] = tensor->shape[i];
+      strides[n++] = tensor->strides[i];
+    }
+    return make_view(tensor->storage, tensor->offset + index * tensor->strides[dim], IntSpan(shape, n),
+                     IntSpan(strides, n), tensor->dtype).detach_body();
+  });
+}
+
+relume_tensor* relume_tensor_narrow(relume_tensor* tensor, int dim, int64_t first, int64_t length) {
+  return guarded<relume_tensor*>(nullptr, [&] {
+    check_range(*tensor, dim, first, length);
+    int64_t shape[kMaxDims];
+    std::copy_n(tensor->shape, tensor->ndim, shape);
+    shape[dim] = length;
+    return make_view(tensor->storage, tensor->offset + first * tensor->strides[dim], IntSpan(shape, tensor->ndim),
+                     IntSpan(tensor->strides, tensor->ndim), tensor->dtype).detach_body();
   });
 }
 
@@ -118,6 +156,20 @@ int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape) 
     return 0;
   });
 }
+
+relume_tensor* relume_tensor_new_like(relume_tensor* like, int dtype) {
+  if (like->numel == 0) return relume_tensor_new_empty(dtype);
+  return relume_tensor_new(dtype, like->ndim, like->shape);
+}
+
+int relume_tensor_resize_as(relume_tensor* tensor, relume_tensor* like) {
+  return guarded(-1, [&] {
+    resize(Tensor::borrow(tensor), torch_shape(*like));
+    return 0;
+  });
+}
+
+int relume_tensor_same_shape(relume_tensor* a, relume_tensor* b) { return torch_shape(*a) == torch_shape(*b); }
 
 void relume_tensor_retain(relume_tensor* tensor) { tensor->retain(); }
 double relume_tensor_share(relume_tensor* tensor) {

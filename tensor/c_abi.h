@@ -63,13 +63,22 @@ RELUME_API relume_tensor* relume_tensor_new(int dtype, int ndim, const int64_t* 
 RELUME_API relume_tensor* relume_tensor_new_empty(int dtype);
 /* Another body on the same memory. */
 RELUME_API relume_tensor* relume_tensor_alias(relume_tensor* tensor);
-/* tensor[index] of its first dimension: a view with one dimension less. */
-RELUME_API relume_tensor* relume_tensor_row(relume_tensor* tensor, int64_t index);
+/* Another view of the same memory, with a geometry of its own; bounds are checked. */
+RELUME_API relume_tensor* relume_tensor_view(relume_tensor* tensor, int64_t offset, int ndim, const int64_t* shape,
+                                             const int64_t* strides);
+/* A view with one dimension less, at `index` of dimension `dim`. */
+RELUME_API relume_tensor* relume_tensor_select(relume_tensor* tensor, int dim, int64_t index);
+/* A view of `length` indices of dimension `dim`, from `first` on. */
+RELUME_API relume_tensor* relume_tensor_narrow(relume_tensor* tensor, int dim, int64_t first, int64_t length);
 /* Points a tensor at part of a storage (NULL: none); bounds are checked. strides may be NULL. */
 RELUME_API int relume_tensor_set(relume_tensor* tensor, relume_storage* storage, int64_t offset,
                                  int ndim, const int64_t* shape, const int64_t* strides);
 /* Torch7's resize: grows the storage when needed and keeps its elements. */
 RELUME_API int relume_tensor_resize(relume_tensor* tensor, int ndim, const int64_t* shape);
+/* The same three for the shape of another tensor. As in Torch7, all tensors without elements have one shape, (0). */
+RELUME_API relume_tensor* relume_tensor_new_like(relume_tensor* like, int dtype);
+RELUME_API int relume_tensor_resize_as(relume_tensor* tensor, relume_tensor* like);
+RELUME_API int relume_tensor_same_shape(relume_tensor* a, relume_tensor* b); /* 1 or 0 */
 RELUME_API void relume_tensor_retain(relume_tensor* tensor);
 /* Retains, and returns the address as a number: what crosses to another language. */
 RELUME_API double relume_tensor_share(relume_tensor* tensor);

@@ -1,89 +1,15 @@
--- The core's C interface (tensor/c_abi.h) as LuaJIT sees it: declarations, ownership of
--- what C hands out, and the calls of registered ops.
+-- The core's C interface (relume/declarations.lua) as Lua code uses it: ownership of what C hands out, and the
+-- calls of registered ops.
 --
 -- A tensor in Lua is a reference cdata (`struct relume_DoubleTensor &`) to the TensorBody
 -- that Python and C++ hold as well. There is one struct name per element type, all of the
 -- same layout, so that each Torch7 class has a metatable of its own.
 local ffi = require 'ffi'
 local ownership = require 'relume.ownership'
+local repetition = require 'relume.repetition'
 local types = require 'relume.types'
 
-ffi.cdef [[
-typedef struct {
-   uint8_t type;
-   int32_t count;
-   union {
-      void *tensor;
-      int64_t integer;
-      double real;
-      bool boolean;
-      const int64_t *integers;
-      void *const *tensors;
-      uint8_t dtype;
-      const char *text;
-   };
-} relume_value;
-
-const char *relume_last_error(void);
-int relume_find_op(const char *name);
-const char *relume_op_schema(int op);
-int relume_call(int op, const relume_value *values, int count, void **results, int capacity);
-int relume_call_recorded(int op, const relume_value *values, int count, void **results, int capacity);
-int relume_call_into(int op, const relume_value *values, int count, void *const *out, int out_count);
-int relume_call_in_place(int op, const relume_value *values, int count);
-int relume_thread_count(void);
-int relume_set_thread_count(int count);
-
-void *relume_tensor_new(int dtype, int ndim, const int64_t *shape);
-void *relume_tensor_new_empty(int dtype);
-void *relume_tensor_alias(void *tensor);
-void *relume_tensor_row(void *tensor, int64_t index);
-int relume_tensor_set(void *tensor, void *storage, int64_t offset, int ndim, const int64_t *shape,
-                      const int64_t *strides);
-int relume_tensor_resize(void *tensor, int ndim, const int64_t *shape);
-void relume_tensor_retain(void *tensor);
-void relume_tensor_retain_at(uint64_t address) __asm__("relume_tensor_retain");
-double relume_tensor_share(void *tensor);
-void relume_tensors_release(void *const *tensors, int64_t count);
-void relume_tensor_bump_version(void *tensor);
-
-void *relume_storage_new(int dtype, int64_t size);
-void *relume_storage_part(void *storage, int64_t offset, int64_t size);
-int relume_storage_resize(void *storage, int64_t size);
-void relume_storage_retain(void *storage);
-void relume_storage_release(void *storage);
-]]
-
--- The first fields of TensorBody (tensor/tensor.h) and Storage (tensor/storage.h). The
--- underscore keeps them apart from Torch7's methods of the same names.
-local layout = [[
-typedef struct relume_%(class)sStorage {
-   %(element)s *_data;
-   size_t _bytes;
-   uint8_t _dtype, _device_type;
-   int8_t _device_index;
-   bool _resizable, _exported;
-} relume_%(class)sStorage;
-
-typedef struct relume_%(class)sTensor {
-   relume_%(class)sStorage *_storage;
-   int64_t _offset, _numel;
-   int32_t _ndim;
-   uint8_t _dtype;
-   bool _contiguous, _requires_grad, _is_view;
-   int64_t _shape[16], _strides[16];
-} relume_%(class)sTensor;
-]]
-for _, row in ipairs(types.rows) do
-   ffi.cdef((layout:gsub('%%%((%w+)%)s', row)))
-   row.tensor_pointer = ffi.typeof('relume_' .. row.class .. 'Tensor *')
-   row.storage_pointer = ffi.typeof('relume_' .. row.class .. 'Storage *')
-   row.tensor_struct = ffi.typeof('relume_' .. row.class .. 'Tensor')
-   row.storage_struct = ffi.typeof('relume_' .. row.class .. 'Storage')
-   row.element_pointer = ffi.typeof(row.element .. ' *')
-end
-
-local C = ffi.load(require 'relume.library')
+local C = require 'relume.declarations'
 local cast, string_of = ffi.cast, ffi.string
 local by_dtype = types.by_dtype
 local any_tensor = types.by_class.Byte.tensor_pointer
@@ -118,12 +44,17 @@ local function adopt(pointer, fresh_bytes)
 end
 core.adopt = adopt
 
--- tensor[index] of the first dimension, 0-based, in range: a view of the class of `row`.
-function core.select_first(row, tensor, index)
-   local pointer = C.relume_tensor_row(tensor, index)
+-- Wraps a view of the class of `row`, which holds nothing new.
+local function adopt_view(row, pointer)
    if pointer == nil then fail() end
    count_bytes(body_bytes)
    return own(cast(row.tensor_pointer, pointer)[0], pointer)
+end
+core.adopt_view = adopt_view
+
+-- tensor[index] of a dimension, all 0-based and in range.
+function core.select(row, tensor, dim, index)
+   return adopt_view(row, C.relume_tensor_select(tensor, dim, index))
 end
 
 -- The same for the result of an op: its memory is new, unless it is a view.
@@ -390,6 +321,13 @@ function core.call_in_place(name, ...)
    if C.relume_call_in_place(ops[name], values, count) < 0 then fail() end
 end
 
+-- The same; false where the core refuses, and nothing is changed.
+function core.try_in_place(name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   return C.relume_call_in_place(ops[name], values, count) >= 0
+end
+
 -- op(...) written into `out`, which may have another element type.
 function core.into(out, name, ...)
    local count = select('#', ...)
@@ -407,17 +345,34 @@ function core.into2(first, second, name, ...)
    return first, second
 end
 
+-- What the core refuses to write into because it is expanded is written slice by slice.
+local function call_into(op, count, out)
+   outs[0] = out
+   return C.relume_call_into(op, values, count, outs, 1)
+end
+local function call_in_place(op, count) return C.relume_call_in_place(op, values, count) end
+local in_order = repetition.make(C, values, function(i) return values[i].type == type_tensor end, adopt)
+
+-- `into` for element-wise ops, of tensors of one shape.
+function core.elementwise_into(out, name, ...)
+   local count = select('#', ...)
+   fill(count, ...)
+   local op = ops[name]
+   if call_into(op, count, out) < 0 and not in_order(call_into, op, count, out) then fail() end
+   return out
+end
+
 -- result = op(a), op(a, b): the hot paths of element-wise code.
 function core.unary_into(op, out, a)
    set_tensor(0, a)
    outs[0] = out
-   if C.relume_call_into(op, values, 1, outs, 1) < 0 then fail() end
+   if C.relume_call_into(op, values, 1, outs, 1) < 0 and not in_order(call_into, op, 1, out) then fail() end
    return out
 end
 
 function core.unary_in_place(op, a)
    set_tensor(0, a)
-   if C.relume_call_in_place(op, values, 1) < 0 then fail() end
+   if C.relume_call_in_place(op, values, 1) < 0 and not in_order(call_in_place, op, 1, a) then fail() end
    return a
 end
 
@@ -425,14 +380,14 @@ function core.tensors_into(op, out, a, b)
    set_tensor(0, a)
    set_tensor(1, b)
    outs[0] = out
-   if C.relume_call_into(op, values, 2, outs, 1) < 0 then fail() end
+   if C.relume_call_into(op, values, 2, outs, 1) < 0 and not in_order(call_into, op, 2, out) then fail() end
    return out
 end
 
 function core.tensors_in_place(op, a, b)
    set_tensor(0, a)
    set_tensor(1, b)
-   if C.relume_call_in_place(op, values, 2) < 0 then fail() end
+   if C.relume_call_in_place(op, values, 2) < 0 and not in_order(call_in_place, op, 2, a) then fail() end
    return a
 end
 
@@ -445,14 +400,14 @@ function core.scalar_into(op, out, a, number, integral)
    set_tensor(0, a)
    set_scalar(1, number, integral)
    outs[0] = out
-   if C.relume_call_into(op, values, 2, outs, 1) < 0 then fail() end
+   if C.relume_call_into(op, values, 2, outs, 1) < 0 and not in_order(call_into, op, 2, out) then fail() end
    return out
 end
 
 function core.scalar_in_place(op, a, number, integral)
    set_tensor(0, a)
    set_scalar(1, number, integral)
-   if C.relume_call_in_place(op, values, 2) < 0 then fail() end
+   if C.relume_call_in_place(op, values, 2) < 0 and not in_order(call_in_place, op, 2, a) then fail() end
    return a
 end
 
@@ -470,7 +425,7 @@ function core.scaled_into(op, out, a, b, factor, integral)
    set_tensor(1, b)
    set_scalar(2, factor, integral)
    outs[0] = out
-   if C.relume_call_into(op, values, 3, outs, 1) < 0 then fail() end
+   if C.relume_call_into(op, values, 3, outs, 1) < 0 and not in_order(call_into, op, 3, out) then fail() end
    return out
 end
 
@@ -478,7 +433,7 @@ function core.scaled_in_place(op, a, b, factor, integral)
    set_tensor(0, a)
    set_tensor(1, b)
    set_scalar(2, factor, integral)
-   if C.relume_call_in_place(op, values, 3) < 0 then fail() end
+   if C.relume_call_in_place(op, values, 3) < 0 and not in_order(call_in_place, op, 3, a) then fail() end
    return a
 end
 

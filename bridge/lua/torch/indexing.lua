@@ -174,7 +174,7 @@ function indexing.make(row, mt)
    local function get(self, key)
       if type(key) == 'number' then
          if self._ndim == 1 and self._numel ~= 0 then return element(self, key) end
-         return core.select_first(row, self, first_place(self, key))
+         return core.select(row, self, 0, first_place(self, key))
       end
       local method = mt[key]
       if method ~= nil then return method end
@@ -189,7 +189,7 @@ function indexing.make(row, mt)
          elseif self._ndim == 1 and self._numel ~= 0 then
             set_element(self, first_offset(self, key, 3), value)
          elseif number then
-            core.select_first(row, self, first_place(self, key, 3)):fill(number)
+            core.select(row, self, 0, first_place(self, key, 3)):fill(number)
          else
             assign(self:narrow(1, first_place(self, key, 3) + 1, 1), value)
          end

@@ -253,8 +253,8 @@ enter('add', 'all', scaled('add'))
 enter('csub', 'all', scaled('sub'))
 
 -- One argument after the source. `row.numbers` and `row.tensors` say which it may be;
--- `row.number` computes on two plain numbers; `row.integer` on integer elements.
-local function quotient(a, b) return truncate(a / b) end
+-- `row.number` computes on two plain numbers; `row.integer` on integer elements; `row.cuts` says that the
+-- quotient of integers is cut towards zero.
 
 local function shift_left(a, b) return a * 2 ^ b end
 local function shift_right(a, b) return a / 2 ^ b end
@@ -269,9 +269,9 @@ local function smaller(a, b) return a < b and a or b end
 
 local binary = {
    {'mul', op = 'mul', numbers = true},
-   {'div', op = 'div', numbers = true, integer = quotient},
+   {'div', op = 'div', numbers = true, cuts = true},
    {'cmul', op = 'mul', tensors = true},
-   {'cdiv', op = 'div', tensors = true, integer = quotient},
+   {'cdiv', op = 'div', tensors = true, cuts = true},
    {'fmod', op = 'fmod', numbers = true},
    {'remainder', op = 'remainder', numbers = true, positive_zero = true},
    {'mod', op = 'fmod', numbers = true},
@@ -318,6 +318,10 @@ local function binary_function(entry)
          result = prepare(result, source, fresh)
          if source._numel == 0 then return result end
          if is_number and row.integer then argument = truncate(argument) end
+         if entry.cuts and row.integer then
+            if not is_number then argument = shapes.as(argument, source) end
+            return core.elementwise_into(result, op, source, argument, 'trunc')
+         end
          local f = row.integer and entry.integer or entry.lua
          if f then
             if not is_number then argument = shapes.as(argument, source) end
@@ -358,8 +362,11 @@ enter('pow', 'floating', function(fresh)
       check_floating('pow', row)
       result = prepare(result, source, fresh or not is_tensor(first))
       if source._numel == 0 then return result end
-      if is_tensor(first) then return with_number('pow', result, source, second, row) end
-      return core.into(result, 'pow', first, source)
+      if is_tensor(first) then
+         if second == 1 then return rawequal(result, source) and result or result:copy(source) end
+         return with_number('pow', result, source, second, row)
+      end
+      return core.elementwise_into(result, 'pow', first, source)
    end
 end)
 
@@ -379,7 +386,7 @@ enter('clamp', 'all', function(fresh)
          result:fill(high):maskedFill(below, low)
          return result
       end
-      return core.into(result, 'clamp', source, low, high)
+      return core.elementwise_into(result, 'clamp', source, low, high)
    end
 end)
 
@@ -390,27 +397,20 @@ enter('lerp', 'floating', function(fresh)
       if d ~= nil then result, first, second, weight = a, b, c, d end
       check_count(result, first, second)
       result = prepare(result, first, fresh)
-      return core.into(result, 'lerp', first, shapes.as(second, first), weight)
+      return core.elementwise_into(result, 'lerp', first, shapes.as(second, first), weight)
    end
 end)
 
--- (x [, value], y, z): x + value * y * z.
+-- ([result,] x [, value], y, z): x + value * y * z, and the same with y / z.
 for _, name in ipairs {'addcmul', 'addcdiv'} do
    enter(name, 'all', function(fresh)
-      return function(...)
-         local list, count = {...}, select('#', ...)
-         local result, place = nil, 1
-         local value = 1
-         -- the tensors in front of a number or of the last two are [result,] x
-         local numbers = 0
-         for i = 1, count do
-            if type(list[i]) == 'number' then value, numbers = list[i], numbers + 1 end
-         end
-         if count - numbers == 4 then result, place = list[1], 2 end
-         local source = list[place]
-         local y, z = list[count - 1], list[count]
-         if count - numbers < 3 or not is_tensor(source) or not is_tensor(y) or not is_tensor(z) then
-            errors.invalid_arguments(count, ...)
+      return function(a, b, c, d, e)
+         local result, source, value, y, z = nil, a, 1, b, c
+         if e ~= nil then result, source, value, y, z = a, b, c, d, e
+         elseif type(b) == 'number' then value, y, z = b, c, d
+         elseif d ~= nil then result, source, y, z = a, b, c, d end
+         if not is_tensor(source) or type(value) ~= 'number' or not is_tensor(y) or not is_tensor(z) then
+            errors.invalid_arguments(e and 5 or d and 4 or c and 3 or b and 2 or a and 1 or 0, a, b, c, d, e)
          end
          check_count(result, source, y)
          check_count(result, source, z)
@@ -426,7 +426,7 @@ for _, name in ipairs {'addcmul', 'addcdiv'} do
             end
             return core.scaled_into(ops.add, result, source, core.call('mul', y, z), value, true)
          end
-         return core.into(result, name, source, y, z, value)
+         return core.elementwise_into(result, name, source, y, z, value)
       end
    end)
 end

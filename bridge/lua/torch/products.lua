@@ -9,19 +9,19 @@ local dims, shape_text = shapes.dims, errors.shape_text
 
 local functions, methods = maths.functions, maths.methods
 
--- The sizes of each product's result, checked as Torch7 does; `kinds` are the numbers of
--- dimensions of the two factors.
+-- What each product's result is like, checked as Torch7 does; `kinds` are the numbers of dimensions of the two
+-- factors. `size` says whether they fit, and the sizes of the result.
 local products = {
    mm = {kinds = {2, 2}, op = 'mm', word = 'm', wrong_result = 'matrix expected, got %dD tensor for t',
-      size = function(a, b) return a._shape[1] == b._shape[0], {a:size(1), b:size(2)} end},
+      size = function(a, b) return a._shape[1] == b._shape[0], a._shape[0], b._shape[1] end},
    mv = {kinds = {2, 1}, op = 'mv', short = true, wrong_result = 'vector expected, got t: %dD',
-      size = function(a, b) return a._shape[1] == b._shape[0], {a:size(1)} end},
+      size = function(a, b) return a._shape[1] == b._shape[0], a._shape[0] end},
    ger = {kinds = {1, 1}, op = 'outer', word = 'vec', wrong_result = 'expected matrix, got %dD tensor for t',
-      size = function(a, b) return true, {a:size(1), b:size(1)} end},
+      size = function(a, b) return true, a._shape[0], b._shape[0] end},
    bmm = {kinds = {3, 3}, op = 'bmm', wrong_result = 'output tensor of incorrect size, it has %d dimensions',
       size = function(a, b)
          return a._shape[0] == b._shape[0] and a._shape[2] == b._shape[1],
-            {a:size(1), a:size(2), b:size(3)}
+            a._shape[0], a._shape[1], b._shape[2]
       end},
 }
 
@@ -46,12 +46,12 @@ local function size_error(product, a, b, target)
       shape_text(b)), 3)
 end
 
-local function is_size(tensor, sizes)
-   if dims(tensor) ~= #sizes then return false end
-   for i, size in ipairs(sizes) do
-      if tensor._shape[i - 1] ~= size then return false end
-   end
-   return true
+-- Sizes that there are not are nil.
+local function is_size(tensor, first, second, third)
+   local n = third and 3 or second and 2 or 1
+   local sizes = tensor._shape
+   return dims(tensor) == n and sizes[0] == first and (n < 2 or sizes[1] == second)
+      and (n < 3 or sizes[2] == third)
 end
 
 local function check_factors(product, a, b)
@@ -66,11 +66,11 @@ for name, product in pairs(products) do
          if not result then errors.invalid_arguments(2, a, b) end
          errors.invalid_arguments(b ~= nil and 3 or 2, result, a, b)
       end
-      local fits, sizes = product.size(a, b)
+      local fits, first, second, third = product.size(a, b)
       if not fits then size_error(product, a, b) end
       if result == nil then return core.call(product.op, a, b) end
-      if not is_size(result, sizes) then
-         if dims(result) ~= #sizes then
+      if not is_size(result, first, second, third) then
+         if dims(result) ~= (third and 3 or second and 2 or 1) then
             error(product.wrong_result:format(dims(result)), 3)
          end
          size_error(product, a, b, result)
@@ -88,75 +88,62 @@ end
 -- when no other is given.
 local sums = {addmm = 'mm', addmv = 'mv', addr = 'ger', baddbmm = 'bmm', addbmm = 'bmm'}
 
-local function parse_sum(is_method, ...)
-   local count = select('#', ...)
-   local list = {...}
-   local a, b = list[count - 1], list[count]
-   local result, M, beta, alpha
-   local numbers = {}
-   local tensors = {}
-   for i = 1, count - 2 do
-      local value = list[i]
-      if is_tensor(value) then
-         tensors[#tensors + 1] = value
-         if #tensors == 1 and #numbers > 0 or #tensors == 2 then beta = numbers[#numbers] end
-         if not (is_method and #tensors == 1) then numbers = {} end
-      elseif type(value) == 'number' then
-         numbers[#numbers + 1] = value
-      else
-         return nil
-      end
+-- What stands before the two factors, `count` values: [result,] [beta,] M, [alpha] or, of a method,
+-- result, [beta,] [M,] [alpha]. Gives M, beta, alpha and the result.
+local function parse_sum(is_method, count, x, y, z, w)
+   local own = is_method and x or nil
+   if count == 1 then
+      return x, 1, 1, own
+   elseif count == 2 then
+      if is_tensor(x) and is_tensor(y) then return y, 1, 1, x end
+      if is_tensor(x) then return x, 1, y, own end
+      return y, x, 1
+   elseif count == 3 then
+      if is_tensor(x) and is_tensor(y) then return y, 1, z, x end
+      if is_tensor(x) and is_tensor(z) then return z, y, 1, x end
+      if is_method then return x, y, z, x end
+      return y, x, z
    end
-   if #tensors == 0 or #tensors > 2 or not is_tensor(a) or not is_tensor(b) then return nil end
-   if #tensors == 2 then
-      result, M, alpha = tensors[1], tensors[2], numbers[1]
-   elseif is_method then
-      result, M = tensors[1], tensors[1]
-      if #numbers == 2 then
-         beta, alpha = numbers[1], numbers[2]
-      else
-         alpha = numbers[1]
-      end
-   else
-      M, alpha = tensors[1], numbers[1]
-   end
-   return M, a, b, beta or 1, alpha or 1, result
+   return z, y, w, x
 end
 
 local function add_product(name, result, M, a, b, beta, alpha)
    local product = products[sums[name]]
-   if not check_factors(product, a, b) or tensor_row(M) ~= tensor_row(a) then
+   local row = tensor_row(M)
+   if not check_factors(product, a, b) or row ~= tensor_row(a) then
       errors.invalid_arguments(3, M, a, b)
    end
-   local fits, sizes = product.size(a, b)
-   if name == 'addbmm' then table.remove(sizes, 1) end
-   if not fits or not is_size(M, sizes) then size_error(product, a, b, M) end
+   local fits, first, second, third = product.size(a, b)
+   if name == 'addbmm' then first, second, third = second, third, nil end
+   if not fits or not is_size(M, first, second, third) then size_error(product, a, b, M) end
    if result == nil then
       result = shapes.new_like(M)
    elseif result ~= M then
       shapes.resize_as(result, M)
    end
-   if name == 'addmm' then return core.into(result, 'addmm', M, a, b, beta, alpha) end
-   local value = core.call(product.op, a, b)
-   if name == 'addbmm' then value = core.call('sum', value, {0}) end
-   if alpha ~= 1 then core.scalar_in_place(core.ops.mul, value, alpha, tensor_row(M).integer) end
-   if beta == 0 then return result:copy(value) end
-   if result ~= M then result:copy(M) end
-   if beta ~= 1 then result:mul(beta) end
-   return result:add(value)
+   if row.integer then beta, alpha = maths.truncate(beta), maths.truncate(alpha) end
+   if name ~= 'addbmm' then return core.into(result, name, M, a, b, beta, alpha) end
+   return result:copy(core.call(name, M, a, b, beta, alpha))
+end
+
+-- Without `...`, which would cost more than a small product.
+local function sum_function(name, is_method)
+   return function(x, y, z, w, p, q, more)
+      local count, a, b = 1, y, z
+      if q ~= nil then count, a, b = 4, p, q
+      elseif p ~= nil then count, a, b = 3, w, p
+      elseif w ~= nil then count, a, b = 2, z, w end
+      local M, beta, alpha, result = parse_sum(is_method, count, x, y, z, w)
+      if more ~= nil or not is_tensor(M) or type(beta) ~= 'number' or type(alpha) ~= 'number'
+         or not is_tensor(a) or not is_tensor(b) or (result ~= nil and not is_tensor(result)) then
+         errors.invalid_arguments(q and 6 or p and 5 or w and 4 or z and 3 or y and 2 or x and 1 or 0, x, y, z, w, p, q)
+      end
+      return add_product(name, result, M, a, b, beta, alpha)
+   end
 end
 
 for name in pairs(sums) do
-   functions[name] = function(...)
-      local M, a, b, beta, alpha, result = parse_sum(false, ...)
-      if not M then errors.invalid_arguments(select('#', ...), ...) end
-      return add_product(name, result, M, a, b, beta, alpha)
-   end
-   methods.all[name] = function(...)
-      local M, a, b, beta, alpha, result = parse_sum(true, ...)
-      if not M then errors.invalid_arguments(select('#', ...), ...) end
-      return add_product(name, result, M, a, b, beta, alpha)
-   end
+   functions[name], methods.all[name] = sum_function(name, false), sum_function(name, true)
 end
 
 return products

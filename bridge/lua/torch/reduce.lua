@@ -36,8 +36,8 @@ local function check_dimension(x, dim, position, text)
 end
 
 local function resize_reduced(result, x, d)
-   local n = dims(x)
-   for i = 0, n - 1 do shape[i] = i == d and 1 or x._shape[i] end
+   local n = shapes.load(x)
+   shape[d] = 1
    return shapes.resize(result, n)
 end
 
@@ -55,7 +55,8 @@ local function accumulator(x)
 end
 
 local function in_double(x)
-   return tensor_row(x).floating and x:double() or x
+   local row = tensor_row(x)
+   return row.floating and row ~= types.by_class.Double and x:double() or x
 end
 
 -- Reductions that are one op of the core. `empty` is the value of a tensor without elements,
@@ -148,7 +149,11 @@ enter('dot', 'all', function(x, y)
    if x._numel == 0 then return 0 end
    y = shapes.as(y, x)
    -- that of integers wraps like its elements
-   if tensor_row(x).floating then return number(core.call('sum', core.call('mul', in_double(x), in_double(y)))) end
+   if tensor_row(x).floating then
+      x, y = in_double(x), in_double(y)
+      if x._ndim == 1 then return number(core.call('dot', x, y)) end
+      return number(core.call('sum', core.call('mul', x, y)))
+   end
    local result = x.new(1)
    result[1] = number(core.call('sum', core.call('mul', x, y)))
    return result[1]
@@ -180,9 +185,7 @@ end
 
 enter('trace', 'all', function(x)
    if dims(x) ~= 2 then errors.bad_argument(1, 'expected a matrix') end
-   local total = 0
-   for i = 1, math.min(x:size(1), x:size(2)) do total = total + x[i][i] end
-   return total
+   return functions.sum(core.call('diagonal', x))
 end)
 
 -- Sorted values with their 1-based positions.

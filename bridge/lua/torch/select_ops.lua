@@ -80,16 +80,15 @@ function methods.all.index(...)
    return index_select(nil, a, b, c)
 end
 
--- Slice by slice: one step per position, so that repeated positions behave as in Torch7.
-local function each_slice(x, dim, index, f)
+-- Changes slices of x in place: `op` of the core, or slice by slice where Torch7 takes a source that the core does
+-- not, of another shape with as many elements.
+local function change_slices(op, x, dim, index, value, f)
    check_vector(index)
-   check_dimension(x, dim)
-   local size = x:size(dim)
-   for i = 1, index:size(1) do
-      local place = index[i]
-      if place < 1 or place > size then errors.bad_argument(dims(x) == 1 and 2 or 3, 'out of range') end
-      f(x:narrow(dim, place, 1), i)
-   end
+   local d = check_dimension(x, dim)
+   local places = zero_based(index, x._shape[d], 'out of range', dims(x) == 1 and 2 or 3)
+   if core.try_in_place(op, x, d, places, value) then return value end
+   for i = 1, index:size(1) do f(x:narrow(dim, index[i], 1), value:narrow(dim, i, 1)) end
+   return value  -- Torch7 gives the last argument back
 end
 
 local function check_index_count(index, source, dim)
@@ -104,8 +103,7 @@ function methods.all.indexCopy(...)
    check_arguments(indexed_tensor, ...)
    check_vector(index)
    check_index_count(index, source, dim)
-   each_slice(x, dim, index, function(slice, i) slice:copy(source:narrow(dim, i, 1)) end)
-   return source  -- Torch7 gives the last argument back
+   return change_slices('index_copy_', x, dim, index, source, function(slice, part) slice:copy(part) end)
 end
 
 function methods.all.indexAdd(...)
@@ -113,15 +111,14 @@ function methods.all.indexAdd(...)
    check_arguments(indexed_tensor, ...)
    check_vector(index)
    check_index_count(index, source, dim)
-   each_slice(x, dim, index, function(slice, i) slice:add(source:narrow(dim, i, 1)) end)
-   return source
+   return change_slices('index_add_', x, dim, index, source, function(slice, part) slice:add(part) end)
 end
 
 function methods.all.indexFill(...)
    local x, dim, index, value = ...
    check_arguments(indexed_number, ...)
-   each_slice(x, dim, index, function(slice) slice:fill(value) end)
-   return value
+   if tensor_row(x).integer then value = maths.truncate(value) end
+   return change_slices('index_fill_', x, dim, index, value)
 end
 
 local function gather(a, b, c, d)
@@ -150,12 +147,8 @@ local function scatter(x, dim, index, source)
    if tensor_row(index) ~= long_row then errors.invalid_arguments(4, x, dim, index, source) end
    local d = reduce.check_dimension(x, dim, 2)
    local places = zero_based(index, x._shape[d], 'Invalid index in scatter')
-   if is_tensor(source) then
-      -- the source may be larger than the index
-      for i = 1, dims(index) do source = source:narrow(i, 1, index:size(i)) end
-   end
-   local value = core.call('scatter', x, d, places, source)
-   return x:copy(value)
+   core.call_in_place('scatter_', x, d, places, source)  -- the source may be larger than the index
+   return x
 end
 functions.scatter, methods.all.scatter = scatter, scatter
 
@@ -217,7 +210,7 @@ function methods.all.maskedFill(...)
    check_arguments(masked_number, ...)
    local places = as_mask(mask, x, 'tensor')
    check_ones(mask)
-   x:copy(core.call('masked_fill', x, places, value))
+   core.call_in_place('masked_fill', x, places, value)
    return value  -- Torch7 gives the last argument back
 end
 
@@ -241,7 +234,8 @@ function methods.all.maskedCopy(...)
       x:copy(flat)
       error('Number of elements of src < number of ones in mask', 2)
    end
-   return x:copy(core.call('index_put', x, {places}, values:narrow(1, 1, count)))
+   core.call_in_place('masked_scatter_', x, places, values)
+   return x
 end
 
 return methods

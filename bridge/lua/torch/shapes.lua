@@ -12,7 +12,11 @@ local shapes = {
 }
 local shape, strides = shapes.shape, shapes.strides
 local long_row = types.by_class.Long
-local C, tonumber, type = core.C, tonumber, type
+local C, copy, tonumber, type = core.C, ffi.copy, tonumber, type
+local all_bytes = ffi.sizeof(shape)
+
+-- No loops over dimensions where speed matters: LuaJIT gives up compiling a loop that few turns make hot, and
+-- then everything around it.
 
 -- Number of dimensions as Torch7 counts: a tensor without elements has none.
 local function dims(tensor)
@@ -30,11 +34,9 @@ end
 
 -- Copies a tensor's own geometry into the arrays; returns the number of dimensions.
 function shapes.load(tensor)
-   local n = tensor._ndim
-   for i = 0, n - 1 do
-      shape[i], strides[i] = tensor._shape[i], tensor._strides[i]
-   end
-   return n
+   copy(shape, tensor._shape, all_bytes)
+   copy(strides, tensor._strides, all_bytes)
+   return tensor._ndim
 end
 
 function shapes.is_long_storage(value)
@@ -44,7 +46,7 @@ end
 -- A LongStorage of `n` numbers of an int64 array.
 function shapes.to_storage(numbers, n)
    local result = storage.new(long_row, n)
-   for i = 0, n - 1 do result._data[i] = numbers[i] end
+   copy(result._data, numbers, 8 * n)
    return result
 end
 
@@ -80,10 +82,7 @@ end
 
 -- A fresh view of `tensor`'s memory with the first `n` entries of the arrays.
 function shapes.view(tensor, offset, n)
-   local pointer = C.relume_tensor_alias(tensor)
-   local view = core.adopt(pointer)
-   if C.relume_tensor_set(pointer, tensor._storage, offset, n, shape, strides) < 0 then core.fail() end
-   return view
+   return core.adopt_view(core.tensor_row(tensor), C.relume_tensor_view(tensor, offset, n, shape, strides))
 end
 
 -- A fresh tensor of the first `n` sizes; nothing is written into it.
@@ -102,18 +101,12 @@ function shapes.new(row, n)
 end
 
 function shapes.new_like(tensor, row)
-   local n = dims(tensor)
-   for i = 0, n - 1 do shape[i] = tensor._shape[i] end
-   return shapes.new(row or core.tensor_row(tensor), n)
+   row = row or core.tensor_row(tensor)
+   return core.adopt(C.relume_tensor_new_like(tensor, row.dtype), tonumber(tensor._numel) * row.bytes)
 end
 
 function shapes.same(a, b)
-   local n = dims(a)
-   if n ~= dims(b) then return false end
-   for i = 0, n - 1 do
-      if a._shape[i] ~= b._shape[i] then return false end
-   end
-   return true
+   return C.relume_tensor_same_shape(a, b) ~= 0
 end
 
 local function check_tensor(value)
@@ -122,28 +115,34 @@ local function check_tensor(value)
    end
 end
 
+local function storage_bytes(tensor)
+   return tensor._storage == nil and 0 or tonumber(tensor._storage._bytes)
+end
+
+-- Counts the memory of a tensor that has been resized, with `result` as the core's answer.
+local function resized(tensor, result, before)
+   if result < 0 then core.fail() end
+   local grown = storage_bytes(tensor) - before
+   if grown > 0 then core.count_bytes(grown) end
+   return tensor
+end
+
 -- Gives `tensor` the first `n` sizes; contents beyond what it had are not initialised.
 function shapes.resize(tensor, n)
    check_tensor(tensor)
-   local before = tonumber(tensor._storage ~= nil and tensor._storage._bytes or 0)
    if n == 0 then
       n, shape[0] = 1, 0
    end
-   if C.relume_tensor_resize(tensor, n, shape) < 0 then core.fail() end
-   if tensor._storage ~= nil then
-      local grown = tonumber(tensor._storage._bytes) - before
-      if grown > 0 then core.count_bytes(grown) end
-   end
-   return tensor
+   local before = storage_bytes(tensor)
+   return resized(tensor, C.relume_tensor_resize(tensor, n, shape), before)
 end
 
 function shapes.resize_as(tensor, like)
    check_tensor(tensor)
    check_tensor(like)
    if shapes.same(tensor, like) then return tensor end
-   local n = dims(like)
-   for i = 0, n - 1 do shape[i] = like._shape[i] end
-   return shapes.resize(tensor, n)
+   local before = storage_bytes(tensor)
+   return resized(tensor, C.relume_tensor_resize_as(tensor, like), before)
 end
 
 -- Points `tensor` at what `source` looks at.

@@ -356,25 +356,31 @@ function methods.contiguous(self)
    return methods.clone(self)
 end
 
-function methods.type(self, name)
-   local row = tensor_row(self)
-   if name == nil then return row.tensor_class end
-   name = cuda.resolve(name)
-   if name == row.tensor_class then return self end
-   local wanted = type(name) == 'string' and types.by_class[name:match('^torch%.(.*)Tensor$') or '']
-   if not wanted then
-      error(("attempt to convert a tensor to '%s', which is no tensor class"):format(tostring(name)), 2)
-   end
+-- The tensor as one of another element type; itself if it has that already.
+local function convert(self, wanted)
+   if wanted == tensor_row(self) then return self end
    local result = shapes.new_like(self, wanted)
    if self._numel == 0 then return result end
    return core.tensors_in_place(copy_op, result, self)
+end
+
+local row_by_name = {}
+for _, row in ipairs(types.rows) do row_by_name[row.tensor_class] = row end
+
+function methods.type(self, name)
+   if name == nil then return tensor_row(self).tensor_class end
+   local wanted = row_by_name[name] or row_by_name[cuda.resolve(name)]
+   if not wanted then
+      error(("attempt to convert a tensor to '%s', which is no tensor class"):format(tostring(name)), 2)
+   end
+   return convert(self, wanted)
 end
 
 function methods.cuda(self) return methods.type(self, 'torch.CudaTensor') end
 function methods.typeAs(self, other) return methods.type(self, other:type()) end
 
 for _, row in ipairs(types.rows) do
-   methods[row.class:lower()] = function(self) return methods.type(self, row.tensor_class) end
+   methods[row.class:lower()] = function(self) return convert(self, row) end
 end
 
 function methods.totable(self)

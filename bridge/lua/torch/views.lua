@@ -5,7 +5,7 @@ local core = require 'relume.ffi'
 local errors = require 'torch.errors'
 local shapes = require 'torch.shapes'
 
-local shape, strides = shapes.shape, shapes.strides
+local C, shape, strides = core.C, shapes.shape, shapes.strides
 local dims, load_geometry, make_view = shapes.dims, shapes.load, shapes.view
 local floor, tonumber = math.floor, tonumber
 
@@ -28,9 +28,7 @@ function views.narrow(self, dim, first, length)
    local size = tonumber(self._shape[d])
    if first < 1 or first > size then errors.bad_argument(3, 'out of range') end
    if length < 1 or first + length - 1 > size then errors.bad_argument(4, 'out of range') end
-   local n = load_geometry(self)
-   shape[d] = length
-   return make_view(self, self._offset + (first - 1) * strides[d], n)
+   return core.adopt_view(core.tensor_row(self), C.relume_tensor_narrow(self, d, first - 1, length))
 end
 
 -- One slice less a dimension; the element itself where only one dimension is left.
@@ -40,17 +38,8 @@ function views.select(self, dim, index)
    local d = shapes.dimension(self, dim)
    if not d then errors.bad_argument(2, 'out of range') end
    if index < 1 or index > self._shape[d] then errors.bad_argument(3, 'out of range') end
-   local n = self._ndim
-   local offset = self._offset + (index - 1) * self._strides[d]
-   if n == 1 then return views.element(self, offset) end
-   local place = 0
-   for i = 0, n - 1 do
-      if i ~= d then
-         shape[place], strides[place] = self._shape[i], self._strides[i]
-         place = place + 1
-      end
-   end
-   return make_view(self, offset, n - 1)
+   if self._ndim == 1 then return views.element(self, self._offset + (index - 1) * self._strides[0]) end
+   return core.select(core.tensor_row(self), self, d, index - 1)
 end
 
 -- x:sub(first1, last1 [, first2, last2, ...]), negative positions from the end.

@@ -249,6 +249,9 @@ local function write_elements(self, row, data, count)
    return written
 end
 
+-- For what is no storage: elements at an address.
+File._read_elements, File._write_elements = read_elements, write_elements
+
 local int64 = ffi.typeof 'int64_t'
 
 local function define_number(row)

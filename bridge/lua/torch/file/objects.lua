@@ -1,6 +1,7 @@
 -- Objects in files: writeObject and readObject, how tensors and storages write themselves, and
 -- torch.save, torch.load and their relatives. An object is a number for its kind and what
 -- follows from it; an object that was written before is just its number in the file.
+local ffi = require 'ffi'
 local class = require 'torch.class'
 local core = require 'relume.ffi'
 local errors = require 'torch.errors'
@@ -60,7 +61,7 @@ end
 
 local function write_text(file, text)
    file:writeInt(#text)
-   file:writeChar(storage.of_text(char, text))
+   file:_write_elements(char, text, #text)
 end
 
 -- The fields of an object that does not write itself; what no file can hold is left out.
@@ -192,11 +193,19 @@ local function factory_of(name)
    return factory or error(('unknown Torch class <%s>'):format(name), 0)
 end
 
+local text_place = ffi.new 'char[256]'
+
+local function read_text(file)
+   local count = file:readInt()
+   if not (count >= 0 and count <= ffi.sizeof(text_place)) then return file:readChar(count):string() end
+   return ffi.string(text_place, file:_read_elements(char, text_place, count))
+end
+
 local function read_torch_object(file, number)
-   local name = file:readChar(file:readInt()):string()
+   local name = read_text(file)
    local version = tonumber(name:match('^V (.*)$'))
    if version then
-      name = file:readChar(file:readInt()):string()
+      name = read_text(file)
    end
    local object = factory_of(name)(file)
    file.references.read[number] = object
@@ -235,7 +244,7 @@ local readers = {
    [tags['nil']] = function() return nil end,
    [tags.number] = function(file) return file:readDouble() end,
    [tags.boolean] = function(file) return file:readBool() end,
-   [tags.string] = function(file) return file:readChar(file:readInt()):string() end,
+   [tags.string] = read_text,
    [tags.table] = read_referenced,
    [tags.torch] = read_referenced,
    [functions.tags.anonymous] = function(file, tag)
@@ -262,8 +271,8 @@ local long = types.by_class.Long
 local function write_tensor(self, file)
    local n = shapes.dims(self)
    file:writeInt(n)
-   file:writeLong(shapes.to_storage(self._shape, n))
-   file:writeLong(shapes.to_storage(self._strides, n))
+   file:_write_elements(long, self._shape, n)
+   file:_write_elements(long, self._strides, n)
    file:writeLong(self._offset + 1)
    file:writeObject(self:storage())
 end
@@ -273,19 +282,16 @@ local function read_tensor(self, file)
    if n < 0 or n > core.max_dims then
       error(('a tensor of the file has %d dimensions: the file is damaged'):format(n), 0)
    end
-   local sizes, strides = storage.new(long, n), storage.new(long, n)
-   file:readLong(sizes)
-   file:readLong(strides)
+   local sizes, strides = ffi.new 'int64_t[16]', ffi.new 'int64_t[16]'
+   file:_read_elements(long, sizes, n)
+   file:_read_elements(long, strides, n)
    local offset = file:readLong() - 1
    local memory = file:readObject()
    if memory == nil then return end
    if n == 0 then
-      sizes, strides = storage.from_table(long, {0}), storage.from_table(long, {1})
-      n, offset = 1, 0
+      n, offset, sizes[0], strides[0] = 1, 0, 0, 1
    end
-   if core.C.relume_tensor_set(self, memory, offset, n, sizes._data, strides._data) < 0 then
-      core.fail()
-   end
+   if core.C.relume_tensor_set(self, memory, offset, n, sizes, strides) < 0 then core.fail() end
 end
 
 for _, row in ipairs(types.rows) do

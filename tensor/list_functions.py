@@ -23,12 +23,23 @@ def _given(tensors: tuple[Any, ...]) -> list[Tensor]:
 
 
 @takes_numpy_names
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> list[Tensor]:
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: int | None = None,
+) -> list[Tensor]:
     """Views of parts of a dimension; sizes need not be equal.
 
     Args:
         indices_or_sections: how many parts (the first ones are larger by one where it does not
             come out even), or where to cut, as a list or a tensor of integers.
+        indices, sections: the same by the name of what it is.
+
+    Raises:
+        TypeError: none of these was given, or several.
 
     >>> import relume as rl
     >>> [part.tolist() for part in rl.tensor_split(rl.arange(5), 3)]
@@ -36,11 +47,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> list[
     >>> [part.tolist() for part in rl.tensor_split(rl.arange(5), (1, 4))]
     [[0], [1, 2, 3], [4]]
     """
-    if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, list | tuple):
-        return _ops["split_at"](input, tuple(indices_or_sections), dim)
-    return _ops["split_evenly"](input, indices_or_sections, dim)
+    given = [where for where in (indices_or_sections, indices, sections) if where is not None]
+    if len(given) != 1:
+        raise TypeError("tensor_split() takes one of indices_or_sections, indices and sections")
+    where = given[0].tolist() if isinstance(given[0], Tensor) else given[0]
+    if isinstance(where, list | tuple):
+        return _ops["split_at"](input, tuple(where), dim)
+    return _ops["split_evenly"](input, where, dim)
 
 
 def _split_along(name: str, input: Tensor, indices_or_sections: Any, dim: int) -> list[Tensor]:

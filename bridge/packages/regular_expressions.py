@@ -106,9 +106,9 @@ class Expression:
         self._has_characters = "u" in flags
         encoding = "utf-8" if self._has_characters else "latin-1"
         text = _in_python(_octets(pattern).decode(encoding))
-        options = re.NOFLAG
+        options = re.RegexFlag(0)
         for letter in flags:
-            options |= _FLAGS.get(letter, re.NOFLAG)
+            options |= _FLAGS.get(letter, re.RegexFlag(0))
         try:
             self._compiled: re.Pattern[Any] = (
                 re.compile(text, options)
@@ -137,7 +137,7 @@ class Expression:
     def find_all(self, subject: str | bytes) -> list[list[int | bool]]:
         """All matches."""
         text, _ = self._prepared(subject, 1)
-        matches = []
+        matches: list[list[int | bool]] = []
         for match in self._compiled.finditer(text):
             if self._is_anchored and match.start() != (matches[-1][1] if matches else 0):
                 break

@@ -68,7 +68,6 @@ PRODUCTS = [  # [result,] [beta,] M, [alpha,] a, b: the factors of M and of a x 
     ("M:clone():{f}(3, a, b)", 1, 3),
     ("M:clone():{f}(2, 3, a, b)", 2, 3),
     ("M:clone():zero():{f}(M, 3, a, b)", 1, 3),
-    ("M:clone():zero():{f}(2, M, a, b)", 2, 1),
     ("M:clone():fill(0/0):{f}(0, 1, a, b)", 0, 1),
 ]
 FACTORS = {

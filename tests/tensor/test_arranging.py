@@ -333,3 +333,17 @@ def test_random_functions():
 def test_refusals(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_tensor_split_by_the_name_of_what_it_is_given():
+    t, a = rl.arange(7), np.arange(7)
+    for parts, where in (
+        (t.tensor_split(sections=3), 3),
+        (rl.tensor_split(t, indices=[1, 4]), [1, 4]),
+    ):
+        expected = np.array_split(a, where)
+        assert [part.tolist() for part in parts] == [part.tolist() for part in expected]
+    with pytest.raises(TypeError, match="one of"):
+        rl.tensor_split(t)
+    with pytest.raises(TypeError, match="one of"):
+        rl.tensor_split(t, 2, indices=[1])

@@ -65,29 +65,48 @@ local signatures = {
    ormqr = 'T T T T [L|R] [N|T] or T T T [L|R] [N|T]',
 }
 
--- Does a value fit a word, in a call about the class `row`?
-local checks = {
-   T = function(value, row) return tensor_row(value) == row end,
-   L = function(value) return tensor_row(value) == long_row end,
-   n = function(value) return type(value) == 'number' end,
-   B = function(value) return tensor_row(value) == byte_row end,
-   b = function(value) return type(value) == 'boolean' end,
-   g = function(value) return class.typename(value) == 'torch.Generator' end,
-   R = function(value, row)
-      local other = tensor_row(value)
-      return other == float_row or other == double_row and row ~= float_row
-   end,
-   ['{T}'] = function(value) return core.raw_type(value) == 'table' end,
+-- What a value has to be to fit a word, in a call about the class `row`: conditions in Lua, compiled below.
+local conditions = {
+   T = 'tensor_row(%s) == row',
+   L = 'tensor_row(%s) == long_row',
+   B = 'tensor_row(%s) == byte_row',
+   R = 'are_probabilities(%s, row)',
+   n = "raw_type(%s) == 'number'",
+   b = "raw_type(%s) == 'boolean'",
+   g = "typename(%s) == 'torch.Generator'",
+   ['{T}'] = "raw_type(%s) == 'table'",
 }
-for n = 1, 5 do
-   checks['T' .. n] = function(value, row) return tensor_row(value) == row and dims(value) == n end
+for n = 1, 5 do conditions['T' .. n] = conditions.T .. ' and dims(%s) == ' .. n end
+
+-- What the conditions name.
+local known = {
+   tensor_row = tensor_row, long_row = long_row, byte_row = byte_row, dims = dims,
+   raw_type = core.raw_type, typename = class.typename, select = select,
+}
+
+function known.are_probabilities(value, row)
+   local other = tensor_row(value)
+   return other == float_row or other == double_row and row ~= float_row
 end
 
-local function check_of(word)
-   if checks[word] then return checks[word] end
-   return function(value)  -- N|V
-      return type(value) == 'string' and #value == 1 and value ~= '|' and word:find(value, 1, true) ~= nil
+function known.is_one_of(value, letters)
+   return type(value) == 'string' and #value == 1 and value ~= '|' and letters:find(value, 1, true) ~= nil
+end
+
+-- One LongStorage, or numbers. Most often there are few: LuaJIT compiles no loop over `...`.
+function known.are_sizes(count, first, second, ...)
+   if count < 1 then return false end
+   if count == 1 and shapes.is_long_storage(first) then return true end
+   if type(first) ~= 'number' or count > 1 and type(second) ~= 'number' then return false end
+   for i = 1, count - 2 do
+      if type((select(i, ...))) ~= 'number' then return false end
    end
+   return true
+end
+
+local function condition_of(word, value)
+   local condition = conditions[word] or ('is_one_of(%%s, %q)'):format(word)  -- N|V
+   return (condition:gsub('%%s', value))
 end
 
 -- All ways to leave out words of a list in brackets.
@@ -104,59 +123,40 @@ local function expand(words, first, chosen, found)
    if optional then expand(words, first + 1, chosen, found) end
 end
 
--- The lists of a signature, by their lengths; those that end in sizes have none.
-local function compile(text)
-   local lists, open = {}, {}
-   for form in (text .. ' or '):gmatch '(.-) or ' do
-      local words, found = {}, {}
+local function lists_of(signature)
+   local lists = {}
+   for form in (signature .. ' or '):gmatch '(.-) or ' do
+      local words = {}
       for word in form:gmatch '%S+' do words[#words + 1] = word end
-      expand(words, 1, {}, found)
-      for _, list in ipairs(found) do
-         local target = open
-         if list[#list] == 'S' then
-            list[#list] = nil
-         else
-            lists[#list] = lists[#list] or {}
-            target = lists[#list]
-         end
-         for i, word in ipairs(list) do list[i] = check_of(word) end
-         target[#target + 1] = list
-      end
+      expand(words, 1, {}, lists)
    end
-   return {lists = lists, open = open}
+   return lists
 end
 
-local function are_sizes(first, count, ...)
-   if first > count then return false end
-   if first == count and shapes.is_long_storage((select(first, ...))) then return true end
-   for i = first, count do
-      if type((select(i, ...))) ~= 'number' then return false end
+-- The condition that arguments a1, a2, ... are those of a list, in Lua.
+local function list_condition(list)
+   local words = {unpack(list)}
+   local has_sizes = words[#words] == 'S'
+   if has_sizes then words[#words] = nil end
+   local parts = {has_sizes and 'count > ' .. #words or 'count == ' .. #words}
+   for i, word in ipairs(words) do parts[#parts + 1] = condition_of(word, 'a' .. i) end
+   if has_sizes then
+      parts[#parts + 1] = ('are_sizes(count - %d, select(%d, ...))'):format(#words, #words + 1)
    end
-   return true
+   return '(' .. table.concat(parts, ' and ') .. ')'
 end
 
--- Written out for three arguments: LuaJIT compiles no `select` with a number that varies.
-local function list_fits(list, row, a, b, c, ...)
-   local count = #list
-   if count > 0 and not list[1](a, row) then return false end
-   if count > 1 and not list[2](b, row) then return false end
-   if count > 2 and not list[3](c, row) then return false end
-   for i = 4, count do
-      if not list[i]((select(i - 3, ...)), row) then return false end
-   end
-   return true
-end
-
-local function any_fits(signature, row, count, ...)
-   local lists, open = signature.lists[count], signature.open
-   for i = 1, lists and #lists or 0 do
-      if list_fits(lists[i], row, ...) then return true end
-   end
-   for i = 1, #open do
-      local list = open[i]
-      if list_fits(list, row, ...) and are_sizes(#list + 1, count, ...) then return true end
-   end
-   return false
+-- fits(row, count, ...): are these `count` arguments those of one of the lists of a signature? Written out for
+-- each signature, as LuaJIT makes machine code of conditions, and not of loops over `...`.
+local function compile(signature)
+   local choices = {}
+   for _, list in ipairs(lists_of(signature)) do choices[#choices + 1] = list_condition(list) end
+   local source = ([[
+      return function(row, count, ...)
+         local a1, a2, a3, a4, a5, a6, a7 = ...
+         return %s
+      end]]):format(table.concat(choices, '\n or '))
+   return setfenv(assert(loadstring(source, '=signature')), known)()
 end
 
 -- The arguments with numbers in place of text that is one; nil when there is no such text.
@@ -171,8 +171,6 @@ end
 
 -- The class that a call is about: that of the first tensor among its arguments.
 local function subject(...)
-   local of_first = tensor_row((...))
-   if of_first then return of_first end
    for i = 1, select('#', ...) do
       local value = select(i, ...)
       local row = tensor_row(value)
@@ -188,21 +186,24 @@ local function is_class_name(value)
    return type(value) == 'string' and value:match '^torch%.%a+Tensor$' ~= nil
 end
 
+-- The same call where its arguments do not fit as they are: with text that is a number, or a class's name.
+local function call_otherwise(f, fits, row, ...)
+   local count = select('#', ...)
+   if count > 0 and is_class_name((select(count, ...))) then return f(...) end
+   local list = with_numbers(...)
+   if list and fits(row, count, unpack(list, 1, count)) then return f(unpack(list, 1, count)) end
+   errors.invalid_arguments(count, ...)
+end
+
 -- f after a check of its arguments, for tensors of the class `of` or that of the first one;
 -- `refuse(row)` says no to classes that do not have it.
-local function checked(f, text, refuse, of)
-   local signature = compile(text)
+local function checked(f, signature, refuse, of)
+   local fits = compile(signature)
    return function(...)
-      local count = select('#', ...)
-      local row = of or subject(...)
+      local row = of or tensor_row((...)) or subject(...)
       if refuse then refuse(row) end
-      if any_fits(signature, row, count, ...) then return f(...) end
-      if count > 0 and is_class_name((select(count, ...))) then return f(...) end
-      local list = with_numbers(...)
-      if list and any_fits(signature, row, count, unpack(list, 1, count)) then
-         return f(unpack(list, 1, count))
-      end
-      errors.invalid_arguments(count, ...)
+      if fits(row, select('#', ...), ...) then return f(...) end
+      return call_otherwise(f, fits, row, ...)
    end
 end
 

@@ -73,15 +73,16 @@ function sys.fpath()
    return paths.dirname(path), paths.basename(path)
 end
 
+-- The parts of a text between separators; one in front of all and one behind all do not count when they are empty.
 function sys.split(text, separator)
    local parts, place = {}, 1
    while true do
       local first, last = text:find(separator, place)
       if not first or last < first then break end
-      parts[#parts + 1] = text:sub(place, first - 1)
+      if place > 1 or first > 1 then parts[#parts + 1] = text:sub(place, first - 1) end
       place = last + 1
    end
-   parts[#parts + 1] = text:sub(place)
+   if place <= #text then parts[#parts + 1] = text:sub(place) end
    return parts
 end
 

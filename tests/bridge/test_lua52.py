@@ -101,3 +101,8 @@ def test_files_and_packages_are_read_so_too(lua, tmp_path):
     assert lua.execute("return dofile(...)", f"{tmp_path}/said.lua") == "5"
     with pytest.raises(LuaError, match=r"error loading module 'broken' from file"):
         lua.execute("require 'broken'")
+
+
+def test_names_of_other_versions_of_lua(lua):
+    assert lua.execute("return string.gfind == string.gmatch")
+    assert lua.execute("return package.searchers == package.loaders")

@@ -405,3 +405,23 @@ def test_torchx_concatenates_into_a_tensor(lua):
         return torch.Tensor():concat({torch.ones(2, 1), torch.ones(2, 2)}, 2):size(2)
         """
     ) == 3  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "separator", "parts"),  # as Torch7's xlua and sys printed them
+    [
+        ("", ",", []),
+        ("a,", ",", ["a"]),
+        (",a", ",", ["a"]),
+        (",,a", ",", ["", "a"]),
+        ("a,b,,", ",", ["a", "b", ""]),
+        ("a,,b", ",", ["a", "", "b"]),
+        (",,", ",", [""]),
+        (" a  b ", "%s+", ["a", "b"]),
+        ("a.b.c", ".", ["", "", "", ""]),
+        ("a1b22c", "%d+", ["a", "b", "c"]),
+    ],
+)
+def test_texts_are_split_as_xlua_does(lua, text, separator, parts):
+    split = "require 'xlua'; local text, separator = ...; return text:split(separator)"
+    assert list(lua.execute(split, text, separator)) == parts

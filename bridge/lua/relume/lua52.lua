@@ -1,7 +1,7 @@
 --[[ What Torch7's LuaJIT had of Lua 5.2.
 
-It was built with that, and scripts came to rely on it. One thing cannot be had this way: `#` asks
-only userdata for a length of their own, not tables.
+It was built with that, and scripts came to rely on it. What their sources have to be changed for is
+in lua52_source.lua.
 ]]
 
 local metatable_of, raw_type = debug.getmetatable, require('relume.ffi').raw_type
@@ -23,6 +23,9 @@ local function asking(name)
 end
 pairs, ipairs = asking 'pairs', asking 'ipairs'
 
+-- Two names of one thing: string.gfind is Lua 5.0's, the others are Lua 5.2's.
+string.gfind = string.gmatch
+package.searchers = package.loaders
 table.unpack = unpack
 function table.pack(...) return {n = select('#', ...), ...} end
 

@@ -273,8 +273,22 @@ class gModule(Container):
 
     # ---- backward ----
 
+    def _check_gradients(self, gradOutput: Activation) -> None:
+        output = self.output
+        if type(output) is Tensor or not nested.is_table(output):
+            return
+        wanted = len(nested.elements(output))
+        count = len(nested.elements(gradOutput)) if nested.is_table(gradOutput) else None
+        if count != wanted:
+            found = "it is a tensor" if count is None else f"it has {count}"
+            raise ValueError(
+                f"nn.gModule: gradOutput must have one gradient for each of the {wanted} outputs, "
+                f"{found}"
+            )
+
     def _walk_backward(self, gradOutput: Activation, run: Callable) -> Activation:
         """Carries gradients from the output to the input; `run(module, input, gradient)`."""
+        self._check_gradients(gradOutput)
         given_to = self._inputs_of_nodes()
         steps = self.steps()
         gradients: list[Activation] = [None] * len(steps)
@@ -330,6 +344,7 @@ class gModule(Container):
         Returns:
             False when nothing was done.
         """
+        self._check_gradients(gradOutput)
         record, whole = self._record, self._whole
         if not isinstance(record, GraphRecord) or whole is None or not whole.is_of(record):
             self._keeps_tape = True

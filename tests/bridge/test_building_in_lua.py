@@ -1,10 +1,12 @@
 """Networks that Lua code builds: graphs with criterions, and connection tables."""
 
+import re
+
 import pytest
 from golden_cases import load_cases
 
 import relume as rl
-from relume.bridge import Lua
+from relume.bridge import Lua, LuaError
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +50,36 @@ def test_parameters_of_a_layer_that_is_used_twice_are_flattened_once():
             return flat:size(1), graph:getParameters():size(1), same, layer.weight:sum()
             """
         ) == (12, 12, True, 18)
+
+
+GRAPHS = """
+    require 'nngraph'
+    x = torch.ones(2)
+    local a, b = nn.Identity()(), nn.Identity()()
+    sum = nn.gModule({a, b}, {nn.CAddTable()({a, b})})
+    sum:forward {x, x}
+    local c = nn.Identity()()
+    two = nn.gModule({c}, {nn.Tanh()(c), nn.Exp()(c)})
+    two:forward(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),  # as Torch7's nngraph printed them
+    [
+        ("sum:forward({x, x, x})", "Got 3 inputs instead of 2"),
+        ("two:backward(x, {x})", "Got 1 gradOutputs instead of 2"),
+        ("two:updateGradInput(x, {x, x, x})", "Got 3 gradOutputs instead of 2"),
+        ("local d = nn.Identity()() nn.gModule({d}, {d, d})", "Don't pass the same input twice."),
+    ],
+)
+def test_graphs_refuse_what_torch7_refused(lua, call, message):
+    lua.execute(GRAPHS)
+    with pytest.raises(LuaError, match=re.escape(message)):
+        lua.execute(call)
+
+
+def test_backward_asks_for_no_input(lua):
+    """lstm-char-cnn hands over more inputs than its graph has."""
+    lua.execute(GRAPHS)
+    assert lua.execute("return #sum:backward({x, x, x}, x)") == 2

@@ -110,7 +110,7 @@ def update_at_once(net, x, g):
 
 def gradient_missing(net, x, g):
     net.forward(x)
-    net.backward(x, g[:2])
+    net.backward(x, [*g[:2], None])
 
 
 WAYS = [
@@ -211,3 +211,13 @@ def test_a_wrong_gradient_is_an_error():
     net.forward(x)
     with pytest.raises(ValueError, match="gradOutput"):
         net.backward(x, [*g[:2], rl.ones(4, 9, dtype=rl.float64)])
+
+
+@pytest.mark.parametrize("given", [lambda g: g[:1], lambda g: [*g, g[0]], lambda g: g[0]])
+def test_gradients_that_are_not_one_for_each_output_are_refused(given):
+    first = nn.Identity()()
+    net = nn.gModule([first], [nn.Tanh()(first), nn.Exp()(first)])
+    x = rl.ones(2)
+    net.forward(x)
+    with pytest.raises(ValueError, match="one gradient for each of the 2 outputs"):
+        net.backward(x, given([x, x]))

@@ -52,6 +52,7 @@ function gModule:__init(inputs, outputs)
    parent.__init(self)
    nngraph.check_nodes(inputs, 'inputs', table.maxn(inputs), 5)
    nngraph.check_nodes(outputs, 'outputs', table.maxn(outputs), 5)
+   nngraph.check_that_all_differ(outputs, 5)
    local outnode = nngraph.Node {input = {}}
    for _, node in ipairs(outputs) do outnode:add(node) end
    self.nInputs = #inputs
@@ -190,9 +191,17 @@ local function send_back(node, gradient)
    end
 end
 
+local function check_gradient(self, gradOutput)
+   local wanted = #self.outnode.children
+   if wanted > 1 and #gradOutput ~= wanted then
+      error(('Got %s gradOutputs instead of %d'):format(tostring(#gradOutput), wanted), 4)
+   end
+end
+
 -- Calls visit(module, input, gradient) for each module, from the outputs to the inputs, and
 -- sends what it returns on.
 local function each_backward(self, gradOutput, visit)
+   check_gradient(self, gradOutput)
    for _, node in ipairs(self.backwardnodes) do node.data.gradOutput = {} end
    self.outnode.data.gradOutput = {gradOutput}
    for place, node in ipairs(self.backwardnodes) do
@@ -209,8 +218,8 @@ local function each_backward(self, gradOutput, visit)
    return self.gradInput
 end
 
+-- The input is what the nodes were given by updateOutput, so nothing asks for the one given here.
 function gModule:updateGradInput(input, gradOutput)
-   check_input(self, input)
    return each_backward(self, gradOutput, function(module, place, own_input, gradient)
       return self:rethrowErrors(module, place, 'updateGradInput', own_input, gradient)
    end)
@@ -225,7 +234,6 @@ local function backward(module, input, gradOutput, scale)
 end
 
 function gModule:backward(input, gradOutput, scale)
-   check_input(self, input)
    return each_backward(self, gradOutput, function(module, place, own_input, gradient)
       return self:rethrowErrors(module, place, backward, own_input, gradient, scale or 1)
    end)

@@ -114,6 +114,14 @@ function nngraph.check_nodes(list, what, count, level)
    end
 end
 
+function nngraph.check_that_all_differ(list, level)
+   local seen = {}
+   for _, node in ipairs(list) do
+      if seen[node] then error("Don't pass the same input twice.", level) end
+      seen[node] = true
+   end
+end
+
 function nngraph.make_node(module, ...)
    if select('#', ...) > 0 and (...) == nil then
       error('the input of a node is nil (typo / bad index?)', 3)
@@ -124,11 +132,7 @@ function nngraph.make_node(module, ...)
          .. 'set of parens blank.', 3)
    end
    nngraph.check_nodes(inputs, 'inputs', #inputs, 4)
-   local seen = {}
-   for _, input in ipairs(inputs) do
-      if seen[input] then error("Don't pass the same input twice.", 3) end
-      seen[input] = true
-   end
+   nngraph.check_that_all_differ(inputs, 4)
    local node = nngraph.Node {module = module}
    node.data.annotations._debugLabel = place_in_program() .. '_'
    for _, input in ipairs(inputs) do node:add(input) end

@@ -214,7 +214,7 @@ def test_swap_reaches_the_nodes_of_a_graph(lua, x):
         """
         local input = nn.Identity()()
         local layer = nn.Tanh()(nn.Linear(3, 4)(input))
-        return nn.gModule({input}, {layer, layer})
+        return nn.gModule({input}, {layer, nn.Identity()(layer)})
         """
     )
     position = next(i for i, module in net.modules.items() if module.torch_typename == "nn.Tanh")

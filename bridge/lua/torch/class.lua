@@ -14,12 +14,13 @@ local raw_type = type
 ----------------------------------------------------------------------------------------
 -- Looking up methods along the parents.
 
+-- A tail call, which LuaJIT takes into the machine code of whoever asks; at a loop it would give up.
 local function find(mt, key)
-   while mt do
-      local value = rawget(mt, key)
-      if value ~= nil then return value end
-      mt = getmetatable(mt)
-   end
+   if mt == nil then return nil end
+   local value = rawget(mt, key)
+   if value ~= nil then return value end
+   local parent = getmetatable(mt)
+   if parent then return find(parent, key) end
    return nil
 end
 class.find = find

@@ -7,6 +7,7 @@ from weakref import ref
 import numpy as np
 import pytest
 from golden_cases import TOLERANCE, copy_of, difference, load_cases
+from training_ways import in_two_calls, twice_with_scale
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -88,18 +89,6 @@ def train(net, x, g):
     net.forward(x)
     net.backward(x, g)
     net.updateParameters(0.1)
-
-
-def train_with_scale(net, x, g):
-    net.forward(x)
-    net.backward(x, g, 0.5)
-    net.backward(x, g, 2)
-
-
-def in_two_calls(net, x, g):
-    net.forward(x)
-    net.updateGradInput(x, g)
-    net.accGradParameters(x, g, 3)
 
 
 def look_only(net, x, g):
@@ -206,7 +195,7 @@ def module_replaced(net, x, g):
 
 
 EVENTS = [
-    train, train, train, train, look_only, train_with_scale, in_two_calls, without_tape, evaluate,
+    train, train, train, train, look_only, twice_with_scale, in_two_calls, without_tape, evaluate,
     back_in_evaluation, training, flatten, weight_changed, weight_replaced, bias_dropped, shared,
     field_changed, cast, output_overwritten, input_overwritten, run_inside, watched, cleared,
     dropped, module_replaced,

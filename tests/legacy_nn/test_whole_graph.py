@@ -3,6 +3,7 @@ for each module leaves."""
 
 import numpy as np
 import pytest
+from training_ways import in_two_calls, twice_with_scale
 
 import relume as rl
 from relume import legacy_nn as nn
@@ -58,18 +59,6 @@ def assert_same(first, second):
 def plain(net, x, g):
     net.forward(x)
     net.backward(x, g)
-
-
-def twice_with_scale(net, x, g):
-    net.forward(x)
-    net.backward(x, g, 0.5)
-    net.backward(x, g, 2)
-
-
-def in_two_calls(net, x, g):
-    net.forward(x)
-    net.updateGradInput(x, g)
-    net.accGradParameters(x, g, 3)
 
 
 def weight_changed(net, x, g):
